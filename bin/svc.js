@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+// Plain JavaScript, so that a Node.js that is too old still says so. Everything else is in runtime/cli.ts.
+import module from "node:module"
+import process from "node:process"
+
+const [major, minor] = process.versions.node.split(".").map(Number)
+
+if (major < 22 || (major === 22 && minor < 19) || !process.features.typescript) {
+  console.error(
+    `svc needs Node.js 22.19 or newer (24 is best), and this is ${process.versions.node}: ` +
+      "start it with `npm start` or `npm run svc`, which bring the right one along.",
+  )
+  process.exitCode = 1
+} else {
+  module.enableCompileCache()
+  const { main } = await import("../runtime/cli.ts")
+  await main(process.argv)
+}

@@ -1,0 +1,118 @@
+/**
+ * Where things meet: settings become one set of services, the services become routes, the routes are
+ * served until the process is asked to stop. It listens first and answers probes; everything else
+ * is answered once the database is there and has this version's tables.
+ */
+import { Duration, Effect, Layer, Schedule } from "effect"
+import { Access } from "#core/auth/access.ts"
+import { apiKeys } from "#core/auth/api-keys.ts"
+import { migrate } from "#core/migrate.ts"
+import { Metrics } from "#core/ports/metrics.ts"
+import { accessRoutes } from "#core/project/access-routes.ts"
+import { Projects } from "#core/project/projects.ts"
+import { projectRoutes } from "#core/project/routes.ts"
+import { controlRoutes } from "#core/run/control-routes.ts"
+import { reviewRoutes } from "#core/run/review-routes.ts"
+import { runRoutes } from "#core/run/routes.ts"
+import { Settings, type SettingsValues } from "#core/settings.ts"
+import type { Sql } from "#core/sql.ts"
+import { makeGateway } from "#gateway/app.ts"
+import { type Lifecycle, makeLifecycle } from "#gateway/lifecycle.ts"
+import { watchedLoad } from "#gateway/load.ts"
+import { listen } from "#gateway/server.ts"
+import { streamRoutes } from "#gateway/streams/routes.ts"
+import { Streams } from "#gateway/streams/streams.ts"
+import { systemRoutes } from "#gateway/system-routes.ts"
+import { layerDatabase } from "#runtime/database/layer.ts"
+import { layer as layerLogging } from "#runtime/logging.ts"
+import { migrations } from "#runtime/migrations.ts"
+import { coreServices } from "#runtime/services.ts"
+import { layer as layerTelemetry } from "#runtime/telemetry/telemetry.ts"
+import { version } from "#runtime/version.ts"
+
+/** How soon a database that is not there yet is asked again. */
+const databasePause = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
+
+/** Everything a replica is made of, but the listening socket. */
+const serviceLayer = (settings: SettingsValues) =>
+  coreServices.pipe(
+    Layer.provideMerge(layerDatabase),
+    Layer.provideMerge(Layer.mergeAll(layerLogging, layerTelemetry)),
+    Layer.provideMerge(Layer.succeed(Settings, settings)),
+  )
+
+export interface Replica {
+  readonly port: number
+  /** Resolves once requests are answered; fails where the database cannot be used by this version. */
+  readonly ready: Effect.Effect<void, { readonly message: string }>
+}
+
+/** Listens, then makes the database ready; stops gracefully when the scope closes. */
+export const startReplica = Effect.gen(function* () {
+  const settings = yield* Settings
+  const { Server } = settings
+  const lifecycle = makeLifecycle()
+  const metrics = yield* Metrics
+  const streams = yield* Streams
+  const routes = [
+    ...(yield* runRoutes),
+    ...(yield* reviewRoutes),
+    ...(yield* controlRoutes),
+    ...(yield* projectRoutes),
+    ...(yield* accessRoutes),
+    ...(yield* streamRoutes),
+  ]
+  const gateway = yield* makeGateway({
+    routes: [...routes, ...(yield* systemRoutes({ routes, lifecycle, version, metricsText: metrics.text }))],
+    authenticators: [apiKeys(settings.Auth)],
+    access: yield* Access,
+    bodyLimit: Server.MaxBodyBytes,
+    validateAnswers: false,
+    corsOrigins: Server.CorsOrigins,
+    requestTimeout: Duration.seconds(Server.RequestTimeoutSeconds),
+    lifecycle,
+    load: yield* watchedLoad,
+  })
+  const { port } = yield* listen(gateway, { server: Server, lifecycle, onDrain: [streams.handOver] })
+  const services = yield* Effect.context<Projects | Sql>()
+  return { port, ready: Effect.provideContext(makeReady(lifecycle), services) } satisfies Replica
+})
+
+const makeReady = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
+  const projects = yield* Projects
+  yield* migrate(migrations).pipe(
+    Effect.tap((applied) =>
+      applied.length === 0 ? Effect.void : Effect.logInfo(`Applied ${applied.length} migrations`),
+    ),
+    Effect.andThen(projects.finishDeletes),
+    Effect.tapError((failure) =>
+      failure._tag === "DatabaseUnavailable"
+        ? Effect.logWarning(`Waiting for the database: ${failure.message}`)
+        : Effect.void,
+    ),
+    Effect.retry({ while: (failure) => failure._tag === "DatabaseUnavailable", schedule: databasePause }),
+  )
+  lifecycle.serve()
+})
+
+/** Serves until SIGTERM or SIGINT, then stops: ends when everything is closed. */
+export const serve = (settings: SettingsValues): Promise<void> => {
+  const running = Effect.gen(function* () {
+    const { port, ready } = yield* startReplica
+    yield* ready
+    yield* Effect.logInfo(`svc ${version} is ready on http://${settings.Server.Host}:${port}`)
+    yield* askedToStop
+    yield* Effect.logInfo("Stopping")
+  })
+  return Effect.runPromise(running.pipe(Effect.provide(serviceLayer(settings)), Effect.scoped))
+}
+
+const askedToStop = Effect.callback<void>((resume) => {
+  const stop = () => resume(Effect.void)
+  process.once("SIGTERM", stop)
+  process.once("SIGINT", stop)
+  return Effect.sync(() => {
+    process.off("SIGTERM", stop)
+    process.off("SIGINT", stop)
+  })
+})

@@ -1,0 +1,17 @@
+/** The services of the core on a database: what the gateway, the command line and the tests work with. */
+import { Layer } from "effect"
+import { accessLayer } from "#core/auth/access-store.ts"
+import { EventLog } from "#core/event-log.ts"
+import { Projects } from "#core/project/projects.ts"
+import { RoleAssignments } from "#core/project/role-assignments.ts"
+import { RunControl } from "#core/run/control.ts"
+import { RunLife } from "#core/run/life.ts"
+import { Runs } from "#core/run/runs.ts"
+import { Streams } from "#gateway/streams/streams.ts"
+import { repositoryLayer } from "#runtime/git/repository.ts"
+
+/** Needs `Sql` and `Settings`. */
+export const coreServices = Layer.mergeAll(Projects.layer, RunControl.layer, RoleAssignments.layer, Streams.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Runs.layer, RunLife.layer, accessLayer, repositoryLayer)),
+  Layer.provideMerge(EventLog.layer),
+)
