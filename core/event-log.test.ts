@@ -41,7 +41,12 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the event
       const log = yield* EventLog
       const runId = yield* newRun
       yield* Effect.all(
-        upTo(20).map((writer) => log.append(runId, upTo(5).map((n) => note(`writer ${writer}`, n)))),
+        upTo(20).map((writer) =>
+          log.append(
+            runId,
+            upTo(5).map((n) => note(`writer ${writer}`, n)),
+          ),
+        ),
         { concurrency: "unbounded" },
       )
       const numbers = (yield* log.read(runId, { after: 1 })).map((event) => JSON.parse(event.payload).n)
@@ -153,7 +158,10 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the event
     Effect.gen(function* () {
       const log = yield* EventLog
       const runId = yield* newRun
-      yield* log.append(runId, upTo(1_999).map((n) => note("old", n)))
+      yield* log.append(
+        runId,
+        upTo(1_999).map((n) => note("old", n)),
+      )
       const follower = yield* log.follow(runId, 700).pipe(Stream.take(1_800), Stream.runCollect, Effect.forkChild)
       yield* Effect.forEach(upTo(500), (n) => log.append(runId, [note("new", n)]), { concurrency: 8 })
       expect(sequences(yield* Fiber.join(follower))).toEqual(upTo(2_500).slice(700))
@@ -165,7 +173,10 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the event
       const log = yield* EventLog
       const runId = yield* newRun
       const Other = defineEvent("test.other", Schema.Struct({}))
-      yield* log.append(runId, upTo(10).flatMap((n) => [note("n", n), Other.of({})]))
+      yield* log.append(
+        runId,
+        upTo(10).flatMap((n) => [note("n", n), Other.of({})]),
+      )
       expect(sequences(yield* log.read(runId, { type: "test.other", limit: 3, after: 3 }))).toEqual([5, 7, 9])
       expect(yield* log.read(runId, { type: "TEST.OTHER" })).toEqual([])
     }),
@@ -189,7 +200,10 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the event
     Effect.gen(function* () {
       const log = yield* EventLog
       const runId = yield* newRun
-      yield* log.append(runId, upTo(30).map((n) => note("x".repeat(100_000), n)))
+      yield* log.append(
+        runId,
+        upTo(30).map((n) => note("x".repeat(100_000), n)),
+      )
       const seen: Array<number> = []
       for (let after = 0; ; ) {
         const page = yield* log.text(runId, "envelopes", { after, limit: 1_000 })

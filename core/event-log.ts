@@ -72,6 +72,8 @@ export interface EventLogShape {
   readonly follow: (runId: string, after?: number) => Stream.Stream<StoredEvent, DatabaseUnavailable>
   /** The hub's `join`: for those who write to sockets. `follow` is for everybody else. */
   readonly join: Hub["join"]
+  /** Does this replica hold every event after the cursor in memory, so that `join` needs no page before it? */
+  readonly remembers: Hub["remembers"]
   /** Runs followed on this replica. */
   readonly followed: Effect.Effect<number>
   /** Removes the run's log and its sub-streams. Inside the transaction that deletes the run's row. */
@@ -146,6 +148,7 @@ export class EventLog extends Context.Service<EventLog, EventLogShape>()("core/E
             ),
           ),
         join: hub.join,
+        remembers: hub.remembers,
         followed: Effect.sync(hub.followed),
         remove: Effect.fnUntraced(function* (runId: string) {
           yield* sql`select lock_runs(array[${runId}]::text[])`

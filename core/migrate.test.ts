@@ -49,13 +49,20 @@ layer(Layer.empty, { excludeTestServices: true, timeout: "30 seconds" })("migrat
       Effect.gen(function* () {
         const server = yield* TestDatabase
         const steps = Array.from({ length: 8 }, (_, i) =>
-          step(i + 1, `step-${i + 1}`, `create table t${i} (id integer); select pg_sleep(0.01); insert into t${i} values (1);`),
+          step(
+            i + 1,
+            `step-${i + 1}`,
+            `create table t${i} (id integer); select pg_sleep(0.01); insert into t${i} values (1);`,
+          ),
         )
         const replica = Effect.gen(function* () {
           const context = yield* Layer.build(Layer.fresh(Layer.provide(sqlOfTest, Layer.succeed(TestDatabase, server))))
           return yield* Effect.provideService(migrate([{ owner: "core", steps }]), Sql, Context.get(context, Sql))
         }).pipe(Effect.scoped)
-        const applied = yield* Effect.all(Array.from({ length: 5 }, () => replica), { concurrency: "unbounded" })
+        const applied = yield* Effect.all(
+          Array.from({ length: 5 }, () => replica),
+          { concurrency: "unbounded" },
+        )
         expect(labels(applied.flat()).toSorted()).toEqual(steps.map(({ id }) => `core/${id}`))
       }),
     ),
@@ -117,7 +124,9 @@ layer(Layer.empty, { excludeTestServices: true, timeout: "30 seconds" })("migrat
         const server = yield* TestDatabase
         const hasty = Layer.fresh(Sql.layer({ server, deadline: "500 millis" }))
         const slow = step(1, "slow", "select pg_sleep(1)")
-        expect(labels(yield* migrate([{ owner: "core", steps: [slow] }]).pipe(Effect.provide(hasty)))).toEqual(["core/1"])
+        expect(labels(yield* migrate([{ owner: "core", steps: [slow] }]).pipe(Effect.provide(hasty)))).toEqual([
+          "core/1",
+        ])
       }),
     ),
   )

@@ -51,7 +51,9 @@ export const migrate = Effect.fn("migrate")(function* (
   const owners = yield* Effect.forEach(all, load)
   const applied: Array<AppliedMigration> = []
   while (true) {
-    const step = yield* sql.transaction(applyNext(sql, owners)).pipe(Effect.provideService(StatementDeadline, migrationDeadline))
+    const step = yield* sql
+      .transaction(applyNext(sql, owners))
+      .pipe(Effect.provideService(StatementDeadline, migrationDeadline))
     if (step === undefined) return applied
     applied.push(step)
   }
@@ -100,27 +102,37 @@ const applyNext = Effect.fnUntraced(function* (sql: SqlShape, owners: ReadonlyAr
 })
 
 const apply = Effect.fnUntraced(function* (sql: SqlShape, owner: string, { id, name, sql: text, checksum }: Loaded) {
-  yield* sql.script(text).pipe(
-    Effect.catchDefect((defect) =>
-      defect instanceof StatementRefused
-        ? refuse("failed", `Migration ${label(owner, id, name)} failed: ${defect.message}`)
-        : Effect.failCause(Cause.die(defect)),
-    ),
-  )
+  yield* sql
+    .script(text)
+    .pipe(
+      Effect.catchDefect((defect) =>
+        defect instanceof StatementRefused
+          ? refuse("failed", `Migration ${label(owner, id, name)} failed: ${defect.message}`)
+          : Effect.failCause(Cause.die(defect)),
+      ),
+    )
   yield* sql`insert into svc_migrations (owner, id, name, checksum) values (${owner}, ${id}, ${name}, ${checksum})`
 })
 
 const compare = (owners: ReadonlyArray<Owner>, rows: ReadonlyArray<Row>): Effect.Effect<void, MigrationRefused> => {
-  const files = new Map(owners.flatMap(({ owner, steps }) => steps.map((step) => [`${owner}/${step.id}`, step] as const)))
+  const files = new Map(
+    owners.flatMap(({ owner, steps }) => steps.map((step) => [`${owner}/${step.id}`, step] as const)),
+  )
   const unknown = rows.filter(({ owner, id }) => !files.has(`${owner}/${id}`))
   if (unknown.length > 0) {
     const list = unknown.map(({ owner, id, name }) => label(owner, id, name)).join(", ")
-    return refuse("unknown", `The database was changed by a newer version of the service, which applied ${list}. Start that version, or restore an older database.`)
+    return refuse(
+      "unknown",
+      `The database was changed by a newer version of the service, which applied ${list}. Start that version, or restore an older database.`,
+    )
   }
   const edited = rows.filter(({ owner, id, checksum }) => files.get(`${owner}/${id}`)?.checksum !== checksum)
   if (edited.length > 0) {
     const list = edited.map(({ owner, id, name }) => label(owner, id, name)).join(", ")
-    return refuse("edited", `These migrations were edited after they had been applied: ${list}. Restore them, and put the change into a new one.`)
+    return refuse(
+      "edited",
+      `These migrations were edited after they had been applied: ${list}. Restore them, and put the change into a new one.`,
+    )
   }
   return Effect.void
 }

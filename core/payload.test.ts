@@ -45,7 +45,14 @@ describe("a payload", () => {
   })
 
   it("leaves ordinary text alone", () => {
-    for (const text of ["the key idea", "token bucket", "sign up", "design: a signal", "basic tests", "http://localhost:3000/x"]) {
+    for (const text of [
+      "the key idea",
+      "token bucket",
+      "sign up",
+      "design: a signal",
+      "basic tests",
+      "http://localhost:3000/x",
+    ]) {
       expect(redact(text)).toBe(text)
     }
   })

@@ -18,11 +18,13 @@ const refusals = {
   // 401, 403: who asks
   unauthorized: [401, "No valid credential was sent. Send `Authorization: Bearer <API key>`."],
   forbidden: [403, "The caller may not do this."],
+  refused_by_policy: [403, "A policy of this service does not allow this."],
   human_entra_subject_required: [403, "This route needs a person signed in with the identity provider."],
   // 404, 405, 410: what is asked for
   not_found: [404, "There is nothing here."],
   run_not_found: [404, "There is no such run."],
   project_not_found: [404, "There is no such project."],
+  plugin_not_found: [404, "There is no such plugin."],
   unknown_approval: [404, "No approval with this request_id was ever asked for."],
   method_not_allowed: [405, "This path does not answer this method."],
   misdirected_request: [421, "This service does not answer for the host name of the request."],
@@ -34,6 +36,8 @@ const refusals = {
   no_pending_gate: [409, "No gate is waiting for this decision."],
   lease_lost: [409, "Another replica acts for this run now."],
   no_pending_question: [409, "No pending question found for this request_id."],
+  plugin_required: [409, "Other plugins that are running require this one."],
+  plugin_not_startable: [409, "The plugin cannot be started as it is."],
   last_owner: [409, "A project keeps at least one owner."],
   run_not_retryable: [409, "Only a failed run can be retried."],
   retry_limit_reached: [409, "The retry chain of this run is at its limit."],
@@ -81,7 +85,7 @@ export class Refusal extends Schema.TaggedError<Refusal>()("Refusal", {
   /** Further members of the body that the interface names (`status`, `state`, `details`, …). */
   extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   /** Seconds, sent as `Retry-After`. */
-  retryAfter: Schema.optionalKey(Schema.Number),
+  retryAfter: Schema.optionalKey(Schema.Finite),
 }) {
   get status(): number {
     return statusOf(this.code)

@@ -145,6 +145,8 @@ export interface RouteSpec<Params, Query, Body, Answer> {
   readonly statuses?: ReadonlyArray<number>
   /** Codes of the refusals that are the route's own, for the documentation. */
   readonly refuses?: ReadonlyArray<RefusalCode>
+  /** Left out of the documentation: the files of a page, not part of the interface. */
+  readonly undocumented?: boolean
   /** Answers also while the service starts, stops or is at its limit: probes. */
   readonly vital?: boolean
   readonly handle: (

@@ -7,7 +7,9 @@ const deadline = Duration.seconds(2)
 
 /** A second replica on the database of this file. */
 const replica = (poolSize: number) =>
-  Layer.unwrap(Effect.map(TestDatabase, (server) => Sql.layer({ server, poolSize, deadline, applicationName: "replica" })))
+  Layer.unwrap(
+    Effect.map(TestDatabase, (server) => Sql.layer({ server, poolSize, deadline, applicationName: "replica" })),
+  )
 
 const table = Effect.fnUntraced(function* (name: string) {
   const sql = yield* Sql
@@ -25,8 +27,7 @@ const ids = (name: string) =>
 /** The name of a table as a piece of SQL. */
 const asTemplate = (text: string): TemplateStringsArray => Object.assign([text], { raw: [text] })
 
-const defectOf = <A, E>(exit: Exit.Exit<A, E>): unknown =>
-  Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+const defectOf = <A, E>(exit: Exit.Exit<A, E>): unknown => (Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined)
 
 layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("Sql", (it) => {
   it.effect("reads numbers, times, JSON and arrays as the service uses them", () =>
@@ -57,7 +58,9 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
   it.effect("sends every kind of parameter", () =>
     Effect.gen(function* () {
       const sql = yield* Sql
-      yield* sql.script("create table kinds (t text, i int, b bigint, f float8, y boolean, at timestamptz, j json, jb jsonb, ts text[], is_ int[], bytes bytea, d date)")
+      yield* sql.script(
+        "create table kinds (t text, i int, b bigint, f float8, y boolean, at timestamptz, j json, jb jsonb, ts text[], is_ int[], bytes bytea, d date)",
+      )
       const words = ["a", null, 'b "c" \\ d\n', "", "NULL", "{x,y}"]
       yield* sql`insert into kinds values (${"é"}, ${7}, ${2n ** 40n}, ${0.5}, ${true}, ${new Date(0)}, ${sql.json({ a: "\u2028'" })},
         ${sql.json(["x"])}, ${words}, ${[1, null, -3]}, ${new Uint8Array([0, 255])}, ${"2026-11-21"})`
@@ -86,7 +89,9 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       const sql = yield* Sql
       const inner = sql.fragment`n > ${1} and n < ${4}`
       const where = sql.fragment`where (${inner}) or n = ${9}`
-      const rows = yield* sql<{ n: number }>`select ${"x"} as x, n from generate_series(1, ${10}) as n ${where} order by n`
+      const rows = yield* sql<{
+        n: number
+      }>`select ${"x"} as x, n from generate_series(1, ${10}) as n ${where} order by n`
       expect(rows.map(({ n }) => n)).toEqual([2, 3, 9])
     }),
   )
@@ -96,11 +101,17 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       const sql = yield* table("outcomes")
       const insert = (id: string) => sql`insert into outcomes (id) values (${id})`
       yield* sql.transaction(insert("kept"))
-      expect(yield* Effect.exit(sql.transaction(Effect.andThen(insert("failed"), Effect.fail("no"))))).toEqual(Exit.fail("no"))
-      expect(defectOf(yield* Effect.exit(sql.transaction(Effect.andThen(insert("died"), Effect.die("bug")))))).toBe("bug")
+      expect(yield* Effect.exit(sql.transaction(Effect.andThen(insert("failed"), Effect.fail("no"))))).toEqual(
+        Exit.fail("no"),
+      )
+      expect(defectOf(yield* Effect.exit(sql.transaction(Effect.andThen(insert("died"), Effect.die("bug")))))).toBe(
+        "bug",
+      )
       const inside = yield* Deferred.make<void>()
       const fiber = yield* Effect.forkChild(
-        sql.transaction(Effect.andThen(insert("interrupted"), Effect.andThen(Deferred.succeed(inside, undefined), Effect.never))),
+        sql.transaction(
+          Effect.andThen(insert("interrupted"), Effect.andThen(Deferred.succeed(inside, undefined), Effect.never)),
+        ),
       )
       yield* Deferred.await(inside)
       yield* Fiber.interrupt(fiber)
@@ -114,9 +125,7 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       yield* sql`insert into rolled (id) values ('row')`
       for (const pause of [0, 1, 5, 20]) {
         const fiber = yield* Effect.forkChild(
-          sql.transaction(
-            Effect.andThen(sql`update rolled set n = n + 1`, sql`select pg_sleep(30)`),
-          ),
+          sql.transaction(Effect.andThen(sql`update rolled set n = n + 1`, sql`select pg_sleep(30)`)),
         )
         yield* Effect.sleep(Duration.millis(pause))
         yield* Fiber.interrupt(fiber)
@@ -125,7 +134,8 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       }
       const [row] = yield* sql<{ n: number }>`select n from rolled`
       expect(row?.n).toBe(0)
-      const busy = yield* sql`select from pg_stat_activity where query like '%pg_sleep(30)%' and state = 'active' and pid <> pg_backend_pid()`
+      const busy =
+        yield* sql`select from pg_stat_activity where query like '%pg_sleep(30)%' and state = 'active' and pid <> pg_backend_pid()`
       expect(busy).toHaveLength(0)
     }),
   )
@@ -136,7 +146,8 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       const fiber = yield* Effect.forkChild(sql`select pg_sleep(29)`)
       yield* Effect.sleep("30 millis")
       yield* Fiber.interrupt(fiber)
-      const busy = yield* sql`select from pg_stat_activity where query like '%pg_sleep(29)%' and state = 'active' and pid <> pg_backend_pid()`
+      const busy =
+        yield* sql`select from pg_stat_activity where query like '%pg_sleep(29)%' and state = 'active' and pid <> pg_backend_pid()`
       expect(busy).toHaveLength(0)
     }),
   )
@@ -157,7 +168,10 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       const sql = yield* table("inner_failed")
       const told: Array<string> = []
       const insert = (id: string) =>
-        Effect.andThen(sql`insert into inner_failed (id) values (${id})`, sql.afterCommit(() => told.push(id)))
+        Effect.andThen(
+          sql`insert into inner_failed (id) values (${id})`,
+          sql.afterCommit(() => told.push(id)),
+        )
       yield* sql.transaction(
         Effect.gen(function* () {
           yield* insert("outer")
@@ -190,7 +204,14 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
           expect(yield* sql.inTransaction).toBe(true)
         }),
       )
-      yield* Effect.exit(sql.transaction(Effect.andThen(sql.afterCommit(() => told.push("never")), Effect.fail("no"))))
+      yield* Effect.exit(
+        sql.transaction(
+          Effect.andThen(
+            sql.afterCommit(() => told.push("never")),
+            Effect.fail("no"),
+          ),
+        ),
+      )
       expect(told).toEqual(["first", "second"])
       expect(yield* sql.inTransaction).toBe(false)
       yield* sql.afterCommit(() => told.push("at once"))
@@ -207,7 +228,11 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
           onUniqueViolation("uniques_pkey", () => Effect.succeed("known")),
         )
       expect([yield* insert("a"), yield* insert("a")]).toEqual(["new", "known"])
-      expect(yield* sql.transaction(Effect.all([insert("b"), insert("a"), insert("c")]))).toEqual(["new", "known", "new"])
+      expect(yield* sql.transaction(Effect.all([insert("b"), insert("a"), insert("c")]))).toEqual([
+        "new",
+        "known",
+        "new",
+      ])
       expect(yield* ids("uniques")).toEqual(["a", "b", "c"])
       const other = yield* Effect.exit(
         onUniqueViolation("another", () => Effect.succeed("known"))(sql`insert into uniques (id) values ('a')`),
@@ -245,7 +270,9 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
         expect(defect).toBeInstanceOf(StatementRefused)
         expect(`${String(defect)}${JSON.stringify(defect)}`).not.toContain(secret)
       }
-      expect(String(defectOf(yield* Effect.exit(sql`select missing from wrong`)))).toContain('column "missing" does not exist')
+      expect(String(defectOf(yield* Effect.exit(sql`select missing from wrong`)))).toContain(
+        'column "missing" does not exist',
+      )
     }),
   )
 
@@ -296,7 +323,10 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       const late = (effect: Effect.Effect<unknown, unknown>) => Effect.andThen(Deferred.await(gate), effect)
       const insert = (id: string) => sql`insert into late (id) values (${id})`
       const [inside, outside] = yield* sql.transaction(
-        Effect.all([Effect.forkDetach(late(insert("inside"))), Effect.forkDetach(outsideTransaction(late(insert("outside"))))]),
+        Effect.all([
+          Effect.forkDetach(late(insert("inside"))),
+          Effect.forkDetach(outsideTransaction(late(insert("outside")))),
+        ]),
       )
       yield* Deferred.succeed(gate, undefined)
       expect(String(defectOf(yield* Fiber.await(inside)))).toContain("has ended")
@@ -372,7 +402,9 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       for (let round = 0; round < 40; round++) {
         const fibers = yield* Effect.forEach(Array.from({ length: 6 }), (_, i) =>
           Effect.forkChild(
-            i % 2 === 0 ? sql.transaction(Effect.andThen(sql`select 1`, sql`select pg_sleep(0.002)`)) : sql`select pg_sleep(0.001)`,
+            i % 2 === 0
+              ? sql.transaction(Effect.andThen(sql`select 1`, sql`select pg_sleep(0.002)`))
+              : sql`select pg_sleep(0.001)`,
           ),
         )
         yield* Effect.sleep(Duration.millis(round % 5))
@@ -380,7 +412,8 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       }
       const both = yield* Effect.all([sql`select 1 as n`, sql.transaction(sql`select 2 as n`)], { concurrency: 2 })
       expect(both).toEqual([[{ n: 1 }], [{ n: 2 }]])
-      const open = yield* sql`select state from pg_stat_activity where application_name = 'replica' and state like 'idle in%'`
+      const open =
+        yield* sql`select state from pg_stat_activity where application_name = 'replica' and state like 'idle in%'`
       expect(open).toHaveLength(0)
     }).pipe(Effect.provide(Layer.fresh(replica(2)))),
   )
@@ -390,9 +423,18 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "30 seconds" })("
       const sql = yield* Sql
       const heard: Array<string> = []
       let listening = 0
-      const enough = (count: number) => Effect.suspend(() => Effect.sleep("5 millis")).pipe(Effect.repeat({ until: () => listening >= count }))
-      yield* sql.listen("one", (payload) => heard.push(`one ${payload}`), () => listening++)
-      yield* sql.listen("Two \"quoted\"", (payload) => heard.push(`two ${payload}`), () => listening++)
+      const enough = (count: number) =>
+        Effect.suspend(() => Effect.sleep("5 millis")).pipe(Effect.repeat({ until: () => listening >= count }))
+      yield* sql.listen(
+        "one",
+        (payload) => heard.push(`one ${payload}`),
+        () => listening++,
+      )
+      yield* sql.listen(
+        'Two "quoted"',
+        (payload) => heard.push(`two ${payload}`),
+        () => listening++,
+      )
       yield* enough(2)
       yield* sql`select pg_notify('one', 'a'), pg_notify('Two "quoted"', 'b'), pg_notify('three', 'c')`
       yield* sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'replica-listen'`

@@ -8,25 +8,34 @@
  * database does.
  */
 import { Context, Duration, Effect, Exit, Layer, type Scope } from "effect"
+import { addressOf, type Server } from "#core/sql/address.ts"
 import { type DatabaseUnavailable, StatementRefused } from "#core/sql/failure.ts"
 import { makeListener } from "#core/sql/listen.ts"
 import { makePool, type Pool } from "#core/sql/pool.ts"
-import type { Cancel, Rows, Server, Session, Settle } from "#core/sql/session.ts"
+import type { Cancel, Rows, Session, Settle } from "#core/sql/session.ts"
 import { type Fragment, JsonFragment, type SqlValue, TemplateFragment } from "#core/sql/statement.ts"
-import { CurrentLevel, levelOn, runActions, runInTransaction, savepoint, statement, transact } from "#core/sql/transaction.ts"
+import {
+  CurrentLevel,
+  levelOn,
+  runActions,
+  runInTransaction,
+  savepoint,
+  statement,
+  transact,
+} from "#core/sql/transaction.ts"
 
+export type { Server } from "#core/sql/address.ts"
 export { DatabaseUnavailable, StatementRefused } from "#core/sql/failure.ts"
-export type { Server } from "#core/sql/session.ts"
 export type { Fragment, SqlValue } from "#core/sql/statement.ts"
 
-/** A way to run statements: the pool, or a connection set aside. */
-export interface Connection {
-  /** Runs one statement: in the current transaction where there is one, except on a connection set aside. */
-  <Row extends object = Record<string, unknown>>(
-    strings: TemplateStringsArray,
-    ...values: ReadonlyArray<SqlValue>
-  ): Effect.Effect<ReadonlyArray<Row>, DatabaseUnavailable>
-}
+/**
+ * A way to run statements: the pool, or a connection set aside. Runs one statement: in the current
+ * transaction where there is one, except on a connection set aside.
+ */
+export type Connection = <Row extends object = Record<string, unknown>>(
+  strings: TemplateStringsArray,
+  ...values: ReadonlyArray<SqlValue>
+) => Effect.Effect<ReadonlyArray<Row>, DatabaseUnavailable>
 
 export interface SqlShape extends Connection {
   readonly fragment: (strings: TemplateStringsArray, ...values: ReadonlyArray<SqlValue>) => Fragment
@@ -95,10 +104,12 @@ export const onUniqueViolation =
     Effect.withFiber((fiber): Effect.Effect<A | A2, E | E2, R | R2> => {
       const level = fiber.getRef(CurrentLevel)
       const undone = level === undefined || level.transaction.ended ? effect : savepoint(level, level, effect)
-      return Effect.catchDefect(undone, (defect): Effect.Effect<A2, E2, R2> =>
-        defect instanceof StatementRefused && defect.code === uniqueViolation && defect.constraint === constraint
-          ? handler()
-          : Effect.die(defect),
+      return Effect.catchDefect(
+        undone,
+        (defect): Effect.Effect<A2, E2, R2> =>
+          defect instanceof StatementRefused && defect.code === uniqueViolation && defect.constraint === constraint
+            ? handler()
+            : Effect.die(defect),
       )
     })
 
@@ -108,15 +119,16 @@ const uniqueViolation = "23505"
 export const outsideTransaction = Effect.provideService(CurrentLevel, undefined)
 
 export const makeSql = Effect.fnUntraced(function* (options: SqlOptions) {
-  const { server, poolSize = defaultPoolSize, applicationName = "svc" } = options
+  const { poolSize = defaultPoolSize, applicationName = "svc" } = options
+  const address = addressOf(options.server)
   const deadline = Duration.fromInputUnsafe(options.deadline ?? defaultDeadline)
   const openPool = (name: string, size: number, shrinks: boolean) =>
     Effect.acquireRelease(
-      Effect.sync(() => makePool({ server, deadline, applicationName: name, size, shrinks })),
+      Effect.sync(() => makePool({ address, deadline, applicationName: name, size, shrinks })),
       (pool) => Effect.sync(pool.close),
     )
   const pool = yield* openPool(applicationName, poolSize, true)
-  const listener = yield* makeListener({ server, deadline, applicationName: `${applicationName}-listen` })
+  const listener = yield* makeListener({ address, deadline, applicationName: `${applicationName}-listen` })
 
   const run = (send: Send): Effect.Effect<Rows, DatabaseUnavailable> =>
     Effect.withFiber((fiber) => {

@@ -92,12 +92,12 @@ const handle = Effect.fnUntraced(function* (
   const decoded = yield* decode({ params, query, request, incoming, bodyLimit: desk.bodyLimit })
   const result = yield* route.handle({ ...decoded, caller, headers: request.headers, requestId })
   const rendered = renderAnswer(result, route.contentType)
-  return desk.validateAnswers ? checked(name, route.answer, rendered) : rendered
+  return desk.validateAnswers && route.contentType === undefined ? checked(name, route.answer, rendered) : rendered
 })
 
 /** Denied requests that would have changed something leave a line for whoever looks after the service. */
 const audit = (visit: Visit, caller: Caller, failure: unknown): Effect.Effect<void> =>
-  failure instanceof Refusal && visit.method !== "GET"
+  failure instanceof Refusal && (failure.status === 401 || failure.status === 403) && visit.method !== "GET"
     ? Effect.logWarning("Denied").pipe(
         Effect.annotateLogs({
           audit: "denied",

@@ -50,7 +50,6 @@ export const makeGateway = Effect.fnUntraced(function* (
     const headers: HeaderRecord = {
       ...securityHeaders,
       ...cors.headers(request.headers.get("origin")),
-      ...(options.lifecycle.phase() === "draining" ? { connection: "close" } : {}),
       "x-request-id": requestIdOf(request.headers),
     }
     if (isPreflight(request)) {
@@ -68,7 +67,9 @@ export const makeGateway = Effect.fnUntraced(function* (
     }
     metrics.count("svc_http_requests_total", labels)
     metrics.observe("svc_http_request_duration_seconds", (performance.now() - started) / 1_000, labels)
-    return send(c, rendered, headers)
+    // asked now: the service may have begun to stop since the request came
+    const last: HeaderRecord = options.lifecycle.phase() === "draining" ? { connection: "close" } : {}
+    return send(c, rendered, { ...headers, ...last })
   }
 
   const rendering = async (visited: Visit, signal: AbortSignal): Promise<Rendered> => {

@@ -29,7 +29,12 @@ export type AllowedHosts = ReadonlySet<string>
 export const allowedHostsOf = (names: ReadonlyArray<string>): AllowedHosts =>
   new Set(names.map((name) => nameOf(name.toLowerCase())))
 
-const nameOf = (host: string): string => (host.includes("]") || !host.includes("::") ? host.replace(/:\d*$/, "") : host)
+/** Without port and brackets: `[::1]:5000` and `::1` are one name. */
+const nameOf = (host: string): string => {
+  const bracketed = /^\[(.*)\]/.exec(host)?.[1]
+  if (bracketed !== undefined) return bracketed
+  return host.indexOf(":") === host.lastIndexOf(":") ? host.replace(/:\d*$/, "") : host
+}
 
 /** What is wrong with the head of a request; undefined for a sound one. */
 export const framingProblem = (incoming: IncomingMessage, hosts: AllowedHosts): Refusal | undefined => {

@@ -50,7 +50,7 @@ describe("a JSON body", () => {
     ['{"n":1e999}', "body.n: Expected a smaller number"],
     [`[${"9".repeat(400)}]`, "body[0]: Expected a smaller number"],
     ["[".repeat(maxDepth + 1) + "]".repeat(maxDepth + 1), `at most ${maxDepth} levels`],
-    ['{"a":'.repeat(maxDepth + 1) + "1" + "}".repeat(maxDepth + 1), `at most ${maxDepth} levels`],
+    [`${'{"a":'.repeat(maxDepth + 1)}1${"}".repeat(maxDepth + 1)}`, `at most ${maxDepth} levels`],
   ])("is refused where it would mislead: %s", (input, message) => {
     expect(refusal(input)).toContain(message)
   })

@@ -31,7 +31,9 @@ interface Slot {
 export const openApiDocument = (routes: ReadonlyArray<Route>, info: DocumentInfo): Json => {
   const paths: Record<string, Record<string, unknown>> = {}
   const slots: Array<Slot> = [{ schema: ErrorBody, fill: () => {} }]
-  const sorted = [...routes].sort((a, b) => (a.path === b.path ? compare(a.method, b.method) : compare(a.path, b.path)))
+  const sorted = routes
+    .filter(({ undocumented }) => undocumented !== true)
+    .sort((a, b) => (a.path === b.path ? compare(a.method, b.method) : compare(a.path, b.path)))
   for (const route of sorted) {
     const path = route.path.replaceAll("{**", "{")
     const operations = paths[path] ?? {}
@@ -41,7 +43,7 @@ export const openApiDocument = (routes: ReadonlyArray<Route>, info: DocumentInfo
   return {
     openapi: "3.1.0",
     info,
-    tags: [...new Set(routes.map(({ tag }) => tag))].sort(compare).map((name) => ({ name })),
+    tags: [...new Set(sorted.map(({ tag }) => tag))].sort(compare).map((name) => ({ name })),
     paths,
     components: {
       schemas: filled(slots),

@@ -11,7 +11,6 @@ import { refuse } from "#core/refusal.ts"
 import type { SettingsValues } from "#core/settings.ts"
 import type { Gateway } from "#gateway/app.ts"
 import {
-  type AllowedHosts,
   allowedHostsOf,
   framingProblem,
   maxHeaderBytes,
@@ -21,14 +20,17 @@ import {
 } from "#gateway/framing.ts"
 import type { Lifecycle } from "#gateway/lifecycle.ts"
 
-/** For the request line and the headers. */
-const headersTimeout = Duration.seconds(10)
-/** For a whole request, its body included. */
-const requestTimeout = Duration.seconds(30)
-/** node:http looks for connections past these limits this often; its own default is 30 s. */
-const connectionsCheckingInterval = Duration.seconds(5)
-/** Longer than the idle time of usual load balancers (60 s), so that they close first. */
-const keepAliveTimeout = Duration.seconds(65)
+/** What a client is given, in milliseconds. */
+const patience = {
+  /** For the request line and the headers. */
+  headersTimeout: 10_000,
+  /** For a whole request, its body included. */
+  requestTimeout: 30_000,
+  /** node:http looks for connections past these limits this often; its own default is 30 s. */
+  connectionsCheckingInterval: 5_000,
+  /** Longer than the idle time of usual load balancers (60 s), so that they close first. */
+  keepAliveTimeout: 65_000,
+}
 /** Connections that wait to be accepted. */
 const backlog = 511
 
@@ -45,6 +47,8 @@ export interface ListenOptions {
   readonly lifecycle: Lifecycle
   /** Run when the service stops, before connections are waited for: streams end themselves here. */
   readonly onDrain?: ReadonlyArray<Effect.Effect<void>>
+  /** Shorter times, for tests. */
+  readonly patience?: Partial<typeof patience>
 }
 
 export interface Listening {
@@ -58,8 +62,8 @@ export const listen = Effect.fnUntraced(function* (
   gateway: Gateway,
   options: ListenOptions,
 ): Effect.fn.Return<Listening, CannotListen, Scope.Scope> {
-  const { Host, Port, AllowedHosts } = options.server
-  const server = httpServer(gateway, allowedHostsOf(AllowedHosts))
+  const { Host, Port } = options.server
+  const server = httpServer(gateway, options)
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   const close = yield* Effect.cached(stop(server, options))
   yield* Effect.acquireRelease(opened(server, Host, Port), () => close)
@@ -68,7 +72,8 @@ export const listen = Effect.fnUntraced(function* (
   return { port: typeof address === "object" && address !== null ? address.port : Port, close }
 })
 
-const httpServer = (gateway: Gateway, hosts: AllowedHosts): Server => {
+const httpServer = (gateway: Gateway, options: ListenOptions): Server => {
+  const hosts = allowedHostsOf(options.server.AllowedHosts)
   const answer = getRequestListener(gateway.fetch, {
     errorHandler: () => new Response(null, { status: 400 }),
   })
@@ -76,10 +81,8 @@ const httpServer = (gateway: Gateway, hosts: AllowedHosts): Server => {
   const answering = new WeakMap<Duplex, ServerResponse>()
   const server = createServer(
     {
-      headersTimeout: Duration.toMillis(headersTimeout),
-      requestTimeout: Duration.toMillis(requestTimeout),
-      connectionsCheckingInterval: Duration.toMillis(connectionsCheckingInterval),
-      keepAliveTimeout: Duration.toMillis(keepAliveTimeout),
+      ...patience,
+      ...options.patience,
       maxHeaderSize: maxHeaderBytes,
       // counted by framingProblem, with an answer of ours
       requireHostHeader: false,

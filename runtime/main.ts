@@ -7,25 +7,18 @@ import { Duration, Effect, Layer, Schedule } from "effect"
 import { Access } from "#core/auth/access.ts"
 import { apiKeys } from "#core/auth/api-keys.ts"
 import { migrate } from "#core/migrate.ts"
-import { Metrics } from "#core/ports/metrics.ts"
-import { accessRoutes } from "#core/project/access-routes.ts"
 import { Projects } from "#core/project/projects.ts"
-import { projectRoutes } from "#core/project/routes.ts"
-import { controlRoutes } from "#core/run/control-routes.ts"
-import { reviewRoutes } from "#core/run/review-routes.ts"
-import { runRoutes } from "#core/run/routes.ts"
 import { Settings, type SettingsValues } from "#core/settings.ts"
 import type { Sql } from "#core/sql.ts"
 import { makeGateway } from "#gateway/app.ts"
 import { type Lifecycle, makeLifecycle } from "#gateway/lifecycle.ts"
 import { watchedLoad } from "#gateway/load.ts"
 import { listen } from "#gateway/server.ts"
-import { streamRoutes } from "#gateway/streams/routes.ts"
 import { Streams } from "#gateway/streams/streams.ts"
-import { systemRoutes } from "#gateway/system-routes.ts"
 import { layerDatabase } from "#runtime/database/layer.ts"
 import { layer as layerLogging } from "#runtime/logging.ts"
 import { migrations } from "#runtime/migrations.ts"
+import { allRoutes } from "#runtime/routes.ts"
 import { coreServices } from "#runtime/services.ts"
 import { layer as layerTelemetry } from "#runtime/telemetry/telemetry.ts"
 import { version } from "#runtime/version.ts"
@@ -52,18 +45,9 @@ export const startReplica = Effect.gen(function* () {
   const settings = yield* Settings
   const { Server } = settings
   const lifecycle = makeLifecycle()
-  const metrics = yield* Metrics
   const streams = yield* Streams
-  const routes = [
-    ...(yield* runRoutes),
-    ...(yield* reviewRoutes),
-    ...(yield* controlRoutes),
-    ...(yield* projectRoutes),
-    ...(yield* accessRoutes),
-    ...(yield* streamRoutes),
-  ]
   const gateway = yield* makeGateway({
-    routes: [...routes, ...(yield* systemRoutes({ routes, lifecycle, version, metricsText: metrics.text }))],
+    routes: yield* allRoutes(lifecycle),
     authenticators: [apiKeys(settings.Auth)],
     access: yield* Access,
     bodyLimit: Server.MaxBodyBytes,

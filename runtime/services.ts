@@ -7,11 +7,18 @@ import { RoleAssignments } from "#core/project/role-assignments.ts"
 import { RunControl } from "#core/run/control.ts"
 import { RunLife } from "#core/run/life.ts"
 import { Runs } from "#core/run/runs.ts"
+import { RunWaits } from "#core/run/waits.ts"
 import { Streams } from "#gateway/streams/streams.ts"
 import { repositoryLayer } from "#runtime/git/repository.ts"
 
 /** Needs `Sql` and `Settings`. */
-export const coreServices = Layer.mergeAll(Projects.layer, RunControl.layer, RoleAssignments.layer, Streams.layer).pipe(
+export const coreServices = Layer.mergeAll(
+  Projects.layer,
+  RunControl.layer,
+  RunWaits.layer,
+  RoleAssignments.layer,
+  Streams.layer,
+).pipe(
   Layer.provideMerge(Layer.mergeAll(Runs.layer, RunLife.layer, accessLayer, repositoryLayer)),
   Layer.provideMerge(EventLog.layer),
 )

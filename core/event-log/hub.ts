@@ -48,6 +48,8 @@ export interface Hub {
    * from the database first, then join again.
    */
   readonly join: (runId: string, cursor: number, onEvents: OnEvents) => (() => void) | "behind"
+  /** Would `join` serve this cursor from memory? */
+  readonly remembers: (runId: string, cursor: number) => boolean
   /** Events of one run that this replica has just committed, or read; ascending, without gaps. */
   readonly publish: (runId: string, events: ReadonlyArray<StoredEvent>) => void
   /** Another replica says that the run has got as far as `sequence`. */
@@ -118,8 +120,7 @@ export const makeHub = (onWanted: () => void): Hub => {
   const join: Hub["join"] = (runId, cursor, onEvents) => {
     const known = feeds.get(runId)
     const feed = known ?? newFeed(runId, cursor)
-    const remembered = feed.ring[0]?.sequence ?? feed.last + 1
-    if (cursor + 1 < remembered && cursor < feed.last) return "behind"
+    if (isBehind(feed, cursor)) return "behind"
     const subscription: Subscription = { cursor, onEvents }
     feed.subscriptions.add(subscription)
     feeds.set(runId, feed)
@@ -131,6 +132,10 @@ export const makeHub = (onWanted: () => void): Hub => {
 
   return {
     join,
+    remembers: (runId, cursor) => {
+      const feed = feeds.get(runId)
+      return feed !== undefined && !isBehind(feed, cursor)
+    },
     publish,
     heard: (runId, sequence) => {
       const feed = feeds.get(runId)
@@ -156,6 +161,9 @@ const newFeed = (runId: string, last: number): Feed => ({
   deliveredAt: Number.NEGATIVE_INFINITY,
   timer: undefined,
 })
+
+const isBehind = (feed: Feed, cursor: number): boolean =>
+  cursor < feed.last && cursor + 1 < (feed.ring[0]?.sequence ?? feed.last + 1)
 
 const wantOf = (feed: Feed): Want => ({ runId: feed.runId, after: feed.last })
 

@@ -71,14 +71,14 @@ describe("a new project", () => {
   it("says what is wrong with an inline blueprint", () => {
     const refused = readNewProject({ ...blank, blueprint: { roster: "a", bespoke_roles: [{ id: "x" }] } })
     expect(Result.isFailure(refused) && refused.failure.code).toBe("invalid_blueprint")
-    expect(Result.isFailure(refused) && refused.failure.extra?.["details"]).toHaveLength(3)
+    expect(Result.isFailure(refused) && refused.failure.extra?.details).toHaveLength(3)
   })
 
   it("wants each bespoke role in the roster", () => {
     const role = { id: "poet", title: "Poet", charter: "Write." }
     expect(said({ ...blank, blueprint: { roster: ["poet"], bespoke_roles: [role] } })).toBe("fine")
     const refused = readNewProject({ ...blank, blueprint: { roster: [], bespoke_roles: [role] } })
-    expect(Result.isFailure(refused) && refused.failure.extra?.["details"]).toEqual([
+    expect(Result.isFailure(refused) && refused.failure.extra?.details).toEqual([
       "bespoke_roles: 'poet' is not in the roster",
     ])
   })

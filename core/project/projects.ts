@@ -1,10 +1,10 @@
 /**
  * Projects: made, found, changed, deleted. Whoever creates one is its owner. A delete survives a crash in
- * its middle: the project is `deleting` first, and is finished at the next start. The working directory
+ * its middle: the project is `deleting` first, and `finishDeletes` ends it at the next start. The working directory
  * and its history are never touched.
  */
 import { sep } from "node:path"
-import { Context, Duration, Effect, Layer, Schedule } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { newId } from "#core/ids.ts"
 import { Repository } from "#core/ports/repository.ts"
 import type { NewProject } from "#core/project/input.ts"
@@ -15,8 +15,6 @@ import { Runs } from "#core/run/runs.ts"
 import { Settings } from "#core/settings.ts"
 import { type DatabaseUnavailable, Sql } from "#core/sql.ts"
 
-/** How soon an interrupted delete is tried again where the database does not answer. */
-const resumePause = Duration.seconds(5)
 /** Disks that are asked at once whether a working directory is there. */
 const diskChecks = 4
 /** Recorded where a repository has no branch checked out. */
@@ -47,7 +45,7 @@ export interface ProjectsShape {
   readonly setPreview: (projectId: string, settings: PreviewSettings) => Answer<void>
   /** Cancels the active runs, then removes the record. */
   readonly remove: (projectId: string, by: string) => Answer<void>
-  /** Finishes deletes that were cut off. */
+  /** Finishes deletes that were cut off. For the start of the service. */
   readonly finishDeletes: Effect.Effect<void, DatabaseUnavailable>
 }
 
@@ -102,12 +100,6 @@ export class Projects extends Context.Service<Projects, ProjectsShape>()("core/P
       const finishDeletes = Effect.gen(function* () {
         for (const project of yield* store.deleting) yield* finishDelete(project.projectId, project.owner)
       })
-
-      yield* finishDeletes.pipe(
-        Effect.retry(Schedule.spaced(resumePause)),
-        Effect.catchTag("DatabaseUnavailable", () => Effect.void),
-        Effect.forkScoped,
-      )
 
       return Projects.of({
         create: Effect.fn("Projects.create")(function* (spec: NewProject, owner: string) {

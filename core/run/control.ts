@@ -3,20 +3,15 @@
  * run's log, made while the run's row is held, so that of two that contradict each other exactly one
  * counts; any replica can take it. It asks nothing by itself and runs no tool.
  */
-import { Context, Effect, Layer, type Result } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { NewEvent } from "#core/event.ts"
 import { EventLog } from "#core/event-log.ts"
 import { type Refusal, refuse } from "#core/refusal.ts"
 import { type Decided, decideAnswer, decideShell, decideTool, scopeOf } from "#core/run/control/decide.ts"
-import { makeControlReader } from "#core/run/control/reader.ts"
-import type { ControlState } from "#core/run/control/state.ts"
+import { makeControlDesk, maxLineage } from "#core/run/control/desk.ts"
 import { autoApproves, type ControlView, runsOnAutopilot } from "#core/run/control/verdict.ts"
 import { AutoApproveChanged, AutopilotChanged } from "#core/run/events/control.ts"
-import { isTerminal, type RunStatus } from "#core/run/status.ts"
 import { type DatabaseUnavailable, Sql } from "#core/sql.ts"
-
-/** Levels of runs above a run that are looked at: a coordinator, its children, theirs. */
-const maxLineage = 8
 
 type Answer<A> = Effect.Effect<A, Refusal | DatabaseUnavailable>
 
@@ -39,48 +34,19 @@ export interface RunControlShape {
   readonly view: (runId: string) => Answer<ControlView>
 }
 
-interface HeldRun {
-  readonly status: RunStatus
-  readonly now: number
-}
-
 export class RunControl extends Context.Service<RunControl, RunControlShape>()("core/RunControl") {
   static readonly layer = Layer.effect(
     RunControl,
     Effect.gen(function* () {
       const sql = yield* Sql
       const log = yield* EventLog
-      const read = makeControlReader(sql)
-
-      /** The run's row, held until the transaction ends: decisions about one run come one after the other. */
-      const hold = Effect.fnUntraced(function* (runId: string) {
-        const [run] = yield* sql<HeldRun>`
-          select status, (extract(epoch from clock_timestamp()) * 1000)::float8 as now
-            from runs where run_id = ${runId} for no key update`
-        if (run === undefined) return yield* refuse("run_not_found")
-        if (isTerminal(run.status)) return yield* refuse("run_not_active", { extra: { status: run.status } })
-        return run
-      })
-
-      /** Holds the run, decides on its state, appends what was decided. */
-      const deciding = <A extends { readonly events: ReadonlyArray<NewEvent> }>(
-        runId: string,
-        decide: (state: ControlState, now: number) => Result.Result<A, Refusal>,
-      ) =>
-        sql.transaction(
-          Effect.gen(function* () {
-            const { now } = yield* hold(runId)
-            const decided = yield* Effect.fromResult(decide(yield* read(runId), now))
-            yield* log.append(runId, decided.events)
-            return decided
-          }),
-        )
+      const { read, hold, deciding, view } = makeControlDesk(sql, log)
 
       /** The run that waits with this request: this one, or a run below it that told it so. */
       const ownerOf = Effect.fnUntraced(function* (runId: string, requestId: string) {
         let owner = runId
         for (let level = 0; level < maxLineage; level++) {
-          const state = yield* read(owner)
+          const { state } = yield* read(owner)
           if (state.tools.has(requestId) || state.questions.has(requestId)) return owner
           const child = state.children.get(requestId)
           if (child === undefined) return runId
@@ -113,28 +79,6 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
           decideShell(control, commandHash, choice, by, now),
         )
         return { runId, state, applied }
-      })
-
-      const view = Effect.fn("RunControl.view")(function* (runId: string) {
-        const above = yield* sql<{ readonly runId: string; readonly carries: boolean }>`
-          with recursive up as (
-            select run_id, parent_run_id, retried_from, 0 as level, false as carries from runs where run_id = ${runId}
-            union all
-            select r.run_id, r.parent_run_id, r.retried_from, up.level + 1, r.run_id = up.retried_from
-              from runs r join up on r.run_id = coalesce(up.parent_run_id, up.retried_from)
-             where up.level < ${maxLineage}
-          )
-          select run_id as "runId", carries from up order by level`
-        const carried = new Set<string>()
-        const lineage: Array<ControlState> = []
-        for (const { runId: id, carries } of above) {
-          const state = yield* read(id)
-          if (!carries) lineage.push(state)
-          else for (const [tool, scope] of state.allowed) if (scope === "always") carried.add(tool)
-        }
-        const [own, ...rest] = lineage
-        if (own === undefined) return yield* refuse("run_not_found")
-        return { lineage: [own, ...rest], carried } satisfies ControlView
       })
 
       /** Sets a switch in the row and in the log. Nothing is appended where it is so already. */
@@ -191,7 +135,7 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
           },
           (effect) => sql.transaction(effect),
         ),
-        view,
+        view: Effect.fn("RunControl.view")(view),
       })
     }),
   )

@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect, Exit } from "effect"
+import { Effect, Exit, Result } from "effect"
 import { EventLog } from "#core/event-log.ts"
 import type { Refusal } from "#core/refusal.ts"
 import { coordinatorAgent } from "#core/run/run.ts"
@@ -108,19 +108,20 @@ layer(coreServices(), { excludeTestServices: true, timeout: "60 seconds" })("a r
       for (let round = 0; round < 200; round++) {
         const runId = yield* reviewed
         const order = round % 2 === 0 ? ([here, there] as const) : ([there, here] as const)
-        const exits = yield* Effect.all(
+        const answers = yield* Effect.all(
           [
-            Effect.exit(order[0].transition(runId, { _tag: "Approve", by: "ada" })),
-            Effect.exit(order[1].transition(runId, { _tag: "Decline", by: "eve" })),
+            Effect.result(order[0].transition(runId, { _tag: "Approve", by: "ada" })),
+            Effect.result(order[1].transition(runId, { _tag: "Decline", by: "eve" })),
           ],
           { concurrency: 2 },
         )
         const { status } = yield* here.get(runId)
         const told = (yield* typesOf(runId)).filter((type) => /review\.(approved|declined)/.test(type))
-        const winner = exits.findIndex(Exit.isSuccess)
+        const winner = answers.findIndex(Result.isSuccess)
         const expected = winner === 0 ? ["merging", "review.approved"] : ["declined", "review.declined"]
-        const refusals = exits.flatMap((exit) => (Exit.isFailure(exit) ? [exit] : []))
-        if (refusals.length === 1 && status === expected[0] && told.join() === expected[1]) won++
+        const refusals = answers.flatMap((answer) => (Result.isFailure(answer) ? [answer.failure] : []))
+        const refused = refusals.map((failure) => (failure._tag === "Refusal" ? failure.status : 503))
+        if (refused.join() === "409" && status === expected[0] && told.join() === expected[1]) won++
       }
       expect(won).toBe(200)
     }),

@@ -80,6 +80,12 @@ export const choice = <const L extends readonly [string, ...string[]]>(
   fallback: L[number],
 ) => described(Schema.Literals(choices), description, fallback)
 
+/** Names with values of any form. Whoever owns a name decodes what is under it. */
+export const free = (description: string) =>
+  Schema.Record(Schema.String, Schema.Unknown)
+    .annotate({ description })
+    .pipe(Schema.withDecodingDefaultKey(Effect.succeed({})))
+
 /** What several values must be together; `path` starts at the section or list that the rule belongs to. */
 type Rule<T> = (value: T) => ReadonlyArray<{ readonly path: ReadonlyArray<PropertyKey>; readonly issue: string }>
 

@@ -2,9 +2,12 @@
 import {
   choice,
   decimal,
+  flag,
   formOf,
+  free,
   httpUrl,
   integer,
+  list,
   optionalText,
   secret,
   section,
@@ -62,8 +65,24 @@ export const Logging = section("What is written to standard output.", {
 export const Telemetry = section("Traces and metrics for an OpenTelemetry collector.", {
   OtlpEndpoint: optionalText("Base address for OTLP over HTTP, without /v1/traces; absent sends nothing.", httpUrl),
   ServiceName: text("The name that the collector shows.", "svc"),
+  PublicMetrics: flag("Whether GET /metrics answers without a credential.", false),
 })
 
+const packageName = formOf("the name of an npm package", /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/)
+
+const nativePlugin = section(
+  "A plugin of your own that runs in this process, with all its rights.",
+  {
+    Name: pluginName.annotate({ description: "The plugin's own name; it must be the one that its module says." }),
+    Path: optionalText("Its module, relative to the working directory; this or Package."),
+    Package: optionalText("The npm package that it comes in, as installed beside the working directory.", packageName),
+  },
+  ({ Path, Package }) =>
+    (Path === undefined) === (Package === undefined) ? [{ path: [], issue: "Expected either Path or Package" }] : [],
+)
+
 export const Plugins = section("Which plugins run.", {
-  Enabled: texts("Names of the plugins that run; empty means every built-in one.", pluginName),
+  Enabled: texts("Names of the plugins that run; empty means every built-in one and every one of Native.", pluginName),
+  Native: list("Third-party plugins, loaded into this process.", nativePlugin),
+  Settings: free("The settings of each plugin, by its name; what may be set is the plugin's to say."),
 })

@@ -63,17 +63,22 @@ const misuse: ReadonlySet<string> = new Set([
   "UNSAFE_TRANSACTION",
 ])
 
-/** What an error of the driver means. Anything that is neither expected nor a refusal comes back as it is: a defect. */
+/** What an error of the driver means. Anything else than an absent server or a refusal is a defect. */
 export const classify = (error: unknown): DatabaseUnavailable | StatementRefused | Error => {
-  if (!(error instanceof Error)) return new Error("The database driver threw something that is no error.")
-  const code = textField(error, "code")
-  if (code === undefined || misuse.has(code)) return error
-  if (error.name !== "PostgresError") return unavailable(unreachable.has(code) ? "connection_refused" : "connection_lost")
+  const code = error instanceof Error ? textField(error, "code") : undefined
+  if (!(error instanceof Error) || code === undefined || misuse.has(code) || error instanceof TypeError) {
+    return new Error(`A statement could not be sent or its answer not be read (${code ?? nameOf(error)}).`)
+  }
+  if (error.name !== "PostgresError") {
+    return unavailable(unreachable.has(code) ? "connection_refused" : "connection_lost")
+  }
   const named = reasons[code]
   if (named !== undefined) return unavailable(named)
   if (serverClasses.has(code.slice(0, 2)) || isVictim(code)) return unavailable(code)
   return new StatementRefused({ code, constraint: textField(error, "constraint_name"), message: refusal(error, code) })
 }
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 
 const unreachable: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EHOSTUNREACH", "ENETUNREACH"])
 

@@ -26,9 +26,7 @@ const longestPauseMillis = 2_000
 /** How often a quiet connection is asked whether it still works. */
 const probeMillis = 5_000
 
-export const makeListener = Effect.fnUntraced(function* (
-  options: Omit<SessionOptions, "onLost" | "onNotification">,
-) {
+export const makeListener = Effect.fnUntraced(function* (options: Omit<SessionOptions, "onLost" | "onNotification">) {
   const channels = new Set<Channel>()
   const millis = Duration.toMillis(options.deadline)
   let session: Session | undefined

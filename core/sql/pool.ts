@@ -90,8 +90,9 @@ export const makePool = (options: PoolOptions): Pool => {
   const openWhereNeeded = (): void => {
     if (closed || outage?.retry !== undefined) return
     // one at a time while the server is away: an outage is not the time for a crowd
-    const most = outage === undefined ? Math.min(options.size - sessions.size, waiting.size - opening) : 1 - opening
-    for (let i = 0; i < most; i++) open()
+    const wanted = outage === undefined ? waiting.size : Math.min(waiting.size, 1)
+    const more = Math.min(options.size - sessions.size, wanted - opening)
+    for (let i = 0; i < more; i++) open()
   }
 
   const open = (): void => {
@@ -134,7 +135,7 @@ export const makePool = (options: PoolOptions): Pool => {
     present.retry = setTimeout(
       () => {
         present.retry = undefined
-        if (waiting.size > 0) openWhereNeeded()
+        openWhereNeeded()
       },
       pause * (0.5 + Math.random() / 2),
     )
@@ -165,7 +166,10 @@ export const makePool = (options: PoolOptions): Pool => {
         settleOne(Exit.fail(refusal))
         return () => {}
       }
-      const timer = setTimeout(() => settle(waiter, Exit.fail(outage?.why ?? unavailable("timeout"))), millis * waitShare)
+      const timer = setTimeout(
+        () => settle(waiter, Exit.fail(outage?.why ?? unavailable("timeout"))),
+        millis * waitShare,
+      )
       const waiter: Waiter = { settle: settleOne, timer }
       waiting.add(waiter)
       openWhereNeeded()
@@ -176,7 +180,7 @@ export const makePool = (options: PoolOptions): Pool => {
     },
     release: (session) => {
       if (session.isLost()) return
-      if (closed || session.isTainted() || performance.now() - session.openedAt > lifetimeMillis) {
+      if (closed || session.isSpent() || performance.now() - session.openedAt > lifetimeMillis) {
         session.close()
         return openWhereNeeded()
       }

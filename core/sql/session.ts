@@ -6,27 +6,16 @@
  * its deadline, which also ends the connection. The driver's own pool, reservations and queues, which
  * can leave statements without an end, are not used.
  */
-import { Duration, Exit, Redacted } from "effect"
+import { Duration, Exit } from "effect"
 import postgres from "postgres"
-import { cancelBackend, dial, type Dialled } from "#core/sql/dial.ts"
-import { classify, DatabaseUnavailable, unavailable } from "#core/sql/failure.ts"
+import type { DriverAddress } from "#core/sql/address.ts"
+import { cancelBackend, type Dialled, dial } from "#core/sql/dial.ts"
+import { classify, DatabaseUnavailable, endsConnection, unavailable } from "#core/sql/failure.ts"
 import { type Bound, flatten, hasFragments, JsonFragment, type SqlValue } from "#core/sql/statement.ts"
 import { jsonbType, postgresTypes } from "#core/sql/types.ts"
 
-/** Where the server is: an address (`postgres://…`), or its parts. */
-export type Server =
-  | Redacted.Redacted
-  | {
-      /** A name or number; one that begins with `/` is the folder of a unix socket. */
-      readonly host: string
-      readonly port: number
-      readonly user: string
-      readonly database: string
-      readonly password?: Redacted.Redacted
-    }
-
 export interface SessionOptions {
-  readonly server: Server
+  readonly address: DriverAddress
   /** Shown by the server in `pg_stat_activity`. */
   readonly applicationName: string
   /** Time that a statement has. */
@@ -49,8 +38,11 @@ export type Cancel = () => void
 export interface Session {
   readonly openedAt: number
   readonly isLost: () => boolean
-  /** True after a cancellation was asked for: it may arrive late, and must not hit the next user's statement. */
-  readonly isTainted: () => boolean
+  /**
+   * True where nobody else should use it: the server turned away what it was asked, or a cancellation
+   * was sent, which may arrive late and must not hit the next user's statement.
+   */
+  readonly isSpent: () => boolean
   /** One statement. Several may be under way: they run in the order in which they were sent. */
   readonly send: (
     strings: TemplateStringsArray,
@@ -83,7 +75,7 @@ export const openSession = (
   const dialMillis = Duration.toMillis(options.deadline) * dialShare
   let dialled: Dialled | undefined
   let whyLost: DatabaseUnavailable | undefined
-  let tainted = false
+  let spent = false
 
   const lose = (why: DatabaseUnavailable): void => {
     if (whyLost !== undefined) return
@@ -125,20 +117,25 @@ export const openSession = (
     }
     const fail = (why: DatabaseUnavailable): void => finish(Exit.fail(why))
     const cancel = (): void => {
-      if (!open || tainted) return
-      tainted = true
+      if (!open || spent) return
+      spent = true
       if (dialled !== undefined) cancelBackend(dialled, query)
     }
-    const timer = setTimeout(() => {
+    const expire = (): void => {
+      if (!open) return
       cancel()
       lose(unavailable("timeout"))
-    }, millis)
+    }
+    // once more around the loop: where this process was busy, the answer may be here and not yet read
+    const timer = setTimeout(() => setImmediate(expire), millis)
     inFlight.add(fail)
     query.then(
       (rows) => finish(Exit.succeed(rows)),
       (error: unknown) => {
         const failure = classify(error)
-        finish(failure instanceof DatabaseUnavailable ? Exit.fail(failure) : Exit.die(failure))
+        if (!(failure instanceof DatabaseUnavailable)) return finish(Exit.die(failure))
+        if (endsConnection(failure.reason)) spent = true
+        finish(Exit.fail(failure))
       },
     )
     return cancel
@@ -147,7 +144,7 @@ export const openSession = (
   const session: Session = {
     openedAt: performance.now(),
     isLost: () => whyLost !== undefined,
-    isTainted: () => tainted,
+    isSpent: () => spent,
     send: (strings, values, millis, settle) => start(statementOf(client, strings, values), millis, settle),
     script: (text, millis, settle) => start(client.unsafe(text).simple(), millis, settle),
     lose,
@@ -178,7 +175,7 @@ const connectionUsed = (): Error => Object.assign(new Error("This connection was
 
 /** The driver with one connection, which we dial ourselves. */
 const openClient = (options: SessionOptions, ours: object): postgres.Sql => {
-  const { server, deadline, applicationName, onNotification } = options
+  const { address, deadline, applicationName, onNotification } = options
   const millis = Duration.toMillis(deadline)
   const settings = {
     ...ours,
@@ -203,17 +200,10 @@ const openClient = (options: SessionOptions, ours: object): postgres.Sql => {
     },
   }
   // the driver knows `socket`, `onnotify` and the transform of `undefined`; its types do not
-  const known = settings as unknown as postgres.Options<Record<string, postgres.PostgresType<unknown>>>
-  if (Redacted.isRedacted(server)) return postgres(String(Redacted.value(server)), known)
-  const { host, port, user, database, password } = server
-  return postgres({
-    ...known,
-    host,
-    port,
-    user,
-    database,
-    ...(password === undefined ? {} : { password: Redacted.value(password) }),
-  })
+  const known = { ...settings, ...address.options } as unknown as postgres.Options<
+    Record<string, postgres.PostgresType<unknown>>
+  >
+  return address.url === undefined ? postgres(known) : postgres(address.url, known)
 }
 
 const statementOf = (

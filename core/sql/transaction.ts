@@ -119,9 +119,7 @@ export const transact = <A, E, R>(
     const budget: Budget = { millis }
     const run = (left: number): Effect.Effect<A, E | DatabaseUnavailable, R> =>
       Effect.flatMap(attempt(pool, budget, current, effect), ({ exit, victim }) =>
-        victim && left > 0
-          ? Effect.andThen(Effect.sleep(retryMillis * (0.5 + Math.random())), run(left - 1))
-          : exit,
+        victim && left > 0 ? Effect.andThen(Effect.sleep(retryMillis * (0.5 + Math.random())), run(left - 1)) : exit,
       )
     return run(retries)
   })
@@ -210,7 +208,11 @@ const open = (pool: Pool, budget: Budget) => {
         else giveUp(pool, session)
         resume(Exit.asVoid(outcome))
       }
-      untilSettled = statement(session, (settle) => session.script("begin", Math.max(budget.millis, 1), settle), settled)
+      untilSettled = statement(
+        session,
+        (settle) => session.script("begin", Math.max(budget.millis, 1), settle),
+        settled,
+      )
     })
     return Effect.suspend(() => {
       withdraw()
@@ -246,8 +248,10 @@ const commit = <A>(transaction: Transaction, value: A): Effect.Effect<Attempt<A,
     const { pool, session } = transaction
     note(transaction, outcome)
     pool.release(session)
-    if (Exit.isFailure(outcome)) return Effect.succeed({ exit: Exit.failCause(outcome.cause), victim: transaction.victim })
-    if (outcome.value.command === "COMMIT") return Effect.as(runActions(transaction.actions), { exit: Exit.succeed(value), victim: false })
+    if (Exit.isFailure(outcome))
+      return Effect.succeed({ exit: Exit.failCause(outcome.cause), victim: transaction.victim })
+    if (outcome.value.command === "COMMIT")
+      return Effect.as(runActions(transaction.actions), { exit: Exit.succeed(value), victim: false })
     // the server answers a commit after a failed statement with a rollback, and no error
     const why = transaction.failure
     const undone = why === undefined ? Exit.die(new Error(recovered)) : Exit.fail(why)

@@ -20,7 +20,7 @@ const pageSize = 1_000
 
 /** What a session needs to know of the world. */
 export interface SessionWorld {
-  readonly log: Pick<EventLogShape, "text" | "join">
+  readonly log: Pick<EventLogShape, "text" | "join" | "remembers">
   /** `live`, `ended` (no further event will come), or `gone` (deleted). */
   readonly lifeOf: (streamId: string) => Effect.Effect<"live" | "ended" | "gone", DatabaseUnavailable>
   /** Types that may be the last of a run. */
@@ -108,7 +108,7 @@ export const openSession = (
     while (!closed) {
       if (leave === undefined) {
         yield* drained
-        yield* replay
+        if (!world.log.remembers(streamId, cursor)) yield* replay
         const joined = world.log.join(streamId, cursor, onEvents)
         if (joined === "behind") continue
         leave = joined

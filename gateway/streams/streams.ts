@@ -2,7 +2,7 @@
  * The open streams of this replica: heartbeats, a limit, the end of those whose reader lost access,
  * and the hand-over when the service stops. Nothing here asks the database once per stream.
  */
-import { Context, Duration, Effect, type Fiber, Layer } from "effect"
+import { Context, Duration, Effect, type Fiber, Layer, Semaphore } from "effect"
 import { Access } from "#core/auth/access.ts"
 import { type Caller, subjectOf } from "#core/auth/caller.ts"
 import { EventLog } from "#core/event-log.ts"
@@ -17,6 +17,11 @@ import { openSession, type Session, type SessionWorld } from "#gateway/streams/s
 const heartbeatEvery = Duration.seconds(10)
 /** How soon a stream ends whose reader lost the role that opened it. */
 const accessEvery = Duration.seconds(20)
+/**
+ * Pages that are read at a time. A thousand clients that come back at once wait for each other here, and
+ * not for the connections that requests need.
+ */
+const pagesAtOnce = 4
 /** Streams that one replica holds at most. */
 const maxStreams = 20_000
 
@@ -64,8 +69,13 @@ export class Streams extends Context.Service<
         (stop) => Effect.sync(stop),
       )
 
+      const reading = yield* Semaphore.make(pagesAtOnce)
       const world: SessionWorld = {
-        log,
+        log: {
+          text: (streamId, layout, options) => reading.withPermits(1)(log.text(streamId, layout, options)),
+          join: log.join,
+          remembers: log.remembers,
+        },
         lifeOf: life.of,
         endings: runEndings,
         onCut: () => metrics.count("svc_streams_cut_total"),

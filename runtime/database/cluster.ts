@@ -5,7 +5,19 @@
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises"
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -85,9 +97,9 @@ export const serverArguments = ({ data, address, programs }: Cluster): ReadonlyA
   const socket = address.kind === "socket"
   const settings: Record<string, string | number> = {
     listen_addresses: socket ? "" : loopback,
-    unix_socket_directories: socket ? address.folder : "",
+    unix_socket_directories: socket ? quoted(address.folder) : "",
     unix_socket_permissions: "0700",
-    max_connections: 60,
+    max_connections: 100,
     shared_buffers: "64MB",
     jit: "off",
     // a client that went away must not keep its statement running
@@ -109,6 +121,9 @@ export const serverArguments = ({ data, address, programs }: Cluster): ReadonlyA
   const port = String(socket ? socketPort : address.port)
   return ["-D", data, "-p", port, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])]
 }
+
+/** A setting that is a list of folders. */
+const quoted = (folder: string): string => `"${folder.replaceAll('"', '""')}"`
 
 /** Made beside its place, written to the disk, then renamed: an interrupted attempt leaves nothing that looks finished. */
 const create = async (programs: Programs, data: string, address: ClusterAddress): Promise<void> => {

@@ -13,7 +13,7 @@ import { isAlive, startOf } from "#runtime/database/processes.ts"
 
 const Owner = Schema.Struct({
   id: Schema.String,
-  pid: Schema.Number,
+  pid: Schema.Finite,
   host: Schema.String,
   startedAt: Schema.optionalKey(Schema.String),
 })
@@ -27,7 +27,9 @@ const voidAfter = Duration.seconds(15)
 const contestMillis = 30
 
 /** Claims the folder until the scope closes. Made where it is not there. */
-export const claim = Effect.fnUntraced(function* (folder: string): Effect.fn.Return<void, DatabaseNotStarted, Scope.Scope> {
+export const claim = Effect.fnUntraced(function* (
+  folder: string,
+): Effect.fn.Return<void, DatabaseNotStarted, Scope.Scope> {
   const file = join(folder, "owner.json")
   const mine = yield* attempt(async (): Promise<Owner> => {
     const startedAt = await startOf(process.pid)
@@ -81,7 +83,7 @@ const write = async (file: string, owner: Owner, over: boolean): Promise<boolean
 /** Undefined for a claim that says nothing. */
 const readOwner = (file: string): Effect.Effect<Owner | undefined, DatabaseNotStarted> =>
   attempt(() => readFile(file, "utf8").catch(() => "")).pipe(
-    Effect.flatMap((text) => Effect.catch(decodeOwner(text), () => Effect.succeed(undefined))),
+    Effect.flatMap((text) => Effect.orElseSucceed(decodeOwner(text), () => undefined)),
   )
 
 const lives = async (file: string, owner: Owner): Promise<boolean> => {

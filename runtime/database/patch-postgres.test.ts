@@ -53,7 +53,7 @@ describe("the repair of the driver", () => {
       const closed = new Promise<void>((resolve) => {
         sql.options.onclose = () => resolve()
       })
-      await sql`select pg_terminate_backend(${row?.["pid"]})`
+      await sql`select pg_terminate_backend(${row?.pid})`
       await closed
       await expect(reserved`select 1`).rejects.toMatchObject({ code: "CONNECTION_CLOSED" })
       await expect(reserved`select 2`).rejects.toMatchObject({ code: "CONNECTION_CLOSED" })

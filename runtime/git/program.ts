@@ -28,7 +28,7 @@ const fixed: ReadonlyArray<string> = [
 ].flatMap((setting) => ["-c", setting])
 
 const environment = (): NodeJS.ProcessEnv => ({
-  PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+  PATH: process.env.PATH ?? "/usr/bin:/bin",
   HOME: "/nonexistent",
   LC_ALL: "C",
   GIT_CONFIG_NOSYSTEM: "1",

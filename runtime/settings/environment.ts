@@ -74,6 +74,10 @@ const readVariable = (source: Source, parts: ReadonlyArray<string>, value: strin
         }
         return step(shape.entry, [...path, index], after)
       }
+      case "free": {
+        const names = rest.map((name) => (/^\d{1,3}$/.test(name) ? Number(name) : name))
+        return { entries: [{ path: [...path, ...names], value: plain(value), source }], problems: [] }
+      }
       case "value":
         if (part !== undefined) return refuse([...path, part], `${pathText(path)} is a single value.`)
         return { entries: [{ path, value: coerce(value, shape.type), source }], problems: [] }
@@ -91,6 +95,12 @@ const readVariable = (source: Source, parts: ReadonlyArray<string>, value: strin
     }
   }
   return step(settingsShape, [], parts)
+}
+
+/** Where no type is known: a number or a flag where it is written as one, else a text. */
+const plain = (value: string): string | number | boolean => {
+  const number = coerce(value, "number")
+  return value === "true" || value === "false" ? value === "true" : number
 }
 
 /** Two variables of one setting, which differ in their case only: which of them counts would be chance. */

@@ -11,6 +11,8 @@ import { formerNames, retired } from "#runtime/settings/names.ts"
 import { suggestion } from "#runtime/settings/nearest.ts"
 import type { Problem } from "#runtime/settings/problem.ts"
 import {
+  type Free,
+  freeValue,
   type List,
   type Names,
   type Path,
@@ -87,6 +89,7 @@ const makeWalk = (
     if (shape.kind === "section") visitSection(node, shape, path)
     else if (shape.kind === "list") visitList(node, shape, path)
     else if (shape.kind === "names") visitNames(node, shape, path)
+    else if (shape.kind === "free") visitFree(node, shape, path)
     else visitValue(node, shape, path)
   }
 
@@ -139,6 +142,13 @@ const makeWalk = (
     for (const [key, , value] of keysOf(node, path)) visit(value, shape.value, [...path, key])
   }
 
+  /** Names and lists as they are; a text stays a text, also where it came from a variable. */
+  const visitFree = (node: YamlNode, shape: Free, path: Path): void => {
+    if (isMap(node)) for (const [key, , value] of keysOf(node, path)) visit(value, shape, [...path, key])
+    else if (isSeq(node)) visitList(node, { kind: "list", description: shape.description, entry: shape }, path)
+    else visitValue(node, freeValue, path)
+  }
+
   const visitValue = (node: YamlNode, shape: Value, path: Path): void => {
     if (!isScalar(node)) {
       refuse(node, path, "Expected a single value.")
@@ -158,7 +168,8 @@ const makeWalk = (
       entries.push({ path, value: coerced, source: sourceOf(node) })
     } else if (typeof value === "number" || typeof value === "boolean") {
       // a name such as 007 or true, written without quotes
-      entries.push({ path, value: shape.type === "text" ? (text ?? String(value)) : value, source: sourceOf(node) })
+      const asText = shape.type === "text" && shape !== freeValue
+      entries.push({ path, value: asText ? (text ?? String(value)) : value, source: sourceOf(node) })
     } else {
       refuse(node, path, "Expected a text, a number, true or false.")
     }

@@ -62,7 +62,7 @@ const refuse = (message: string) => Effect.fail(invalid(message))
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
-const registerSecrets = (value: unknown): void => {
+export const registerSecrets = (value: unknown): void => {
   if (Redacted.isRedacted(value)) {
     const secret = Redacted.value(value)
     if (typeof secret !== "string") return

@@ -26,6 +26,10 @@ export const showSettings = ({ values, sources }: LoadedSettings): ReadonlyArray
       if (!Array.isArray(value) || value.length === 0) return [{ ...here, value: [] }]
       return value.flatMap((entry: unknown, index) => show(entry, shape.entry, [...path, index]))
     }
+    if (shape.kind === "free") {
+      if (typeof value !== "object" || value === null) return [{ ...here, value: redactedMark }]
+      return Object.entries(value).flatMap(([key, inner]) => show(inner, shape, [...path, key]))
+    }
     if (shape.kind === "names") {
       if (typeof value !== "object" || value === null) return [{ ...here, value: null }]
       return Object.entries(value).flatMap(([key, inner]) => show(inner, shape.value, [...path, key]))

@@ -10,7 +10,15 @@ import { type Read, readEnvironment } from "#runtime/settings/environment.ts"
 import type { Environment } from "#runtime/settings/expand.ts"
 import { readFile } from "#runtime/settings/file.ts"
 import { type Problem, SettingsInvalid, type Source } from "#runtime/settings/problem.ts"
-import { pathText, type Shape, settingsShape, valueAt } from "#runtime/settings/shape.ts"
+import {
+  type Free,
+  type Names,
+  pathText,
+  type Section,
+  type Shape,
+  settingsShape,
+  valueAt,
+} from "#runtime/settings/shape.ts"
 
 export interface Written {
   readonly file?: {
@@ -89,15 +97,27 @@ const tree = (merged: ReadonlyMap<string, Entry>, problems: Array<Problem>): unk
         return undefined
       })
     }
+    if (shape.kind === "free" && within.every((entry) => entry.path.length === depth)) return within.at(-1)?.value
+    if (shape.kind === "free" && [...groups.keys()].every((key) => typeof key === "number")) {
+      return [...groups].sort(([a], [b]) => Number(a) - Number(b)).map(([, group]) => build(depth + 1, group, shape))
+    }
     // fromEntries defines properties, so that `__proto__` is a key like any other
     return Object.fromEntries(
-      [...groups].map(([key, group]) => [
-        key,
-        build(depth + 1, group, shape.kind === "section" ? shape.keys.get(String(key)) : shape.value),
-      ]),
+      [...groups].map(([key, group]) => [key, build(depth + 1, group, innerOf(shape, String(key)))]),
     )
   }
   return build(0, entries, settingsShape)
+}
+
+const innerOf = (shape: Section | Names | Free, key: string): Shape | undefined => {
+  switch (shape.kind) {
+    case "section":
+      return shape.keys.get(key)
+    case "names":
+      return shape.value
+    case "free":
+      return shape
+  }
 }
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()

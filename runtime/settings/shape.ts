@@ -33,7 +33,22 @@ export interface Value {
   readonly issueOf: (value: unknown) => SchemaIssue.Issue | undefined
 }
 
-export type Shape = Section | List | Names | Value
+/** A value of any form: what is in it is known elsewhere, and never shown. */
+export interface Free {
+  readonly kind: "free"
+  readonly description: string
+}
+
+export type Shape = Section | List | Names | Value | Free
+
+/** One value inside a free one. */
+export const freeValue: Value = {
+  kind: "value",
+  description: "",
+  type: "text",
+  secret: true,
+  issueOf: () => undefined,
+}
 
 /** A place in the settings: names of sections and keys, and indexes of lists. */
 export type Path = ReadonlyArray<string | number>
@@ -64,6 +79,8 @@ export const shapeOf = (ast: SchemaAST.AST): Shape => {
       if (entry === undefined) throw new Error("a list of settings needs one schema for all its entries")
       return { kind: "list", description, entry: shapeOf(entry) }
     }
+    case "Unknown":
+      return { kind: "free", description }
     default: {
       const decode = Schema.decodeUnknownResult(Schema.make<Schema.Codec<unknown>>(ast))
       return {
@@ -107,7 +124,8 @@ export const valueAt = (path: Path): Value | undefined => {
     if (shape?.kind === "section") shape = shape.keys.get(String(part))
     else if (shape?.kind === "list") shape = shape.entry
     else if (shape?.kind === "names") shape = shape.value
-    else return undefined
+    else if (shape?.kind !== "free") return undefined
   }
+  if (shape?.kind === "free") return freeValue
   return shape?.kind === "value" ? shape : undefined
 }

@@ -3,8 +3,10 @@ import { it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { describe, expect } from "vitest"
 import { query } from "#core/query.ts"
+import { Issue } from "#core/refusal.ts"
 import { access, type Route, reply } from "#core/route.ts"
 import { badInput } from "#test/contract/bad-input.ts"
+import { toldToStrangers } from "#test/contract/strangers.ts"
 import { ask, project, run, short, type TestCaller, testGateway, unknown } from "#test/support/gateway.ts"
 
 const tag = "Toys"
@@ -15,6 +17,7 @@ const ToyQuery = Schema.Struct({
   name: Schema.optionalKey(query.text(20)),
 })
 const ToyId = Schema.Struct({ toy: query.int() })
+const Refused = Schema.Struct({ issues: Schema.Array(Issue) })
 const Anything = Schema.Record(Schema.String, Schema.Unknown)
 
 const toy = (method: Route["method"], path: string, extra: Partial<Route> = {}): Route => ({
@@ -64,9 +67,7 @@ describe("bad input", () => {
       expect(short(answer)).toBe(input.expected)
       expect(answer.body).toMatchObject({ error: expect.any(String), message: expect.stringMatching(/.{5,}/) })
       if (input.issues !== undefined) {
-        const { issues } = Schema.decodeUnknownSync(
-          Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) }),
-        )(answer.body)
+        const { issues } = yield* Schema.decodeUnknownEffect(Refused)(answer.body)
         expect(issues.map(({ path }) => path)).toEqual(input.issues)
       }
     }),
@@ -186,6 +187,12 @@ describe("the order of what is looked at", () => {
     Effect.gen(function* () {
       const app = yield* testGateway(toys)
       expect(short(yield* ask(app, what, { as }))).toBe(expected)
+    }),
+  )
+
+  it.effect("tells strangers no more than 401, whatever else is wrong", () =>
+    Effect.gen(function* () {
+      expect(yield* toldToStrangers(yield* testGateway(toys), toys)).toEqual([])
     }),
   )
 

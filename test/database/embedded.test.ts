@@ -148,9 +148,9 @@ layer(Layer.empty, { excludeTestServices: true, timeout: "30 seconds" })("the em
     }).pipe(Effect.scoped),
   )
 
-  it.effect("works in a folder whose path is too long for a socket, and in one with spaces", () =>
+  it.effect.each(["a long name ".repeat(12), 'a, "b" c', "é"])("works in a folder called %j", (name) =>
     Effect.gen(function* () {
-      const folder = join(yield* temporaryFolder, "a long name ".repeat(12))
+      const folder = join(yield* temporaryFolder, name)
       yield* usingServer(folder, insert)
       expect(yield* usingServer(folder, count)).toBe(1)
     }).pipe(Effect.scoped),
@@ -166,18 +166,20 @@ layer(Layer.empty, { excludeTestServices: true, timeout: "30 seconds" })("the em
     }).pipe(Effect.scoped),
   )
 
-  it.effect.skipIf(installed.length === 0)("runs an installed PostgreSQL where the package for the platform is missing", () =>
-    Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const programs = yield* Effect.promise(() => firstThatRuns(installed))
-      const cluster = yield* Effect.promise(() => openCluster(join(folder, "database"), { programs }))
-      yield* Effect.acquireRelease(
-        Effect.promise(() => startPostmaster(cluster)),
-        ({ pid }) => Effect.promise(() => stopPostmaster(cluster, pid)),
-      )
-      yield* withSql(serverOf(cluster), insert)
-      expect(yield* withSql(serverOf(cluster), count)).toBe(1)
-    }).pipe(Effect.scoped),
+  it.effect.skipIf(installed.length === 0)(
+    "runs an installed PostgreSQL where the package for the platform is missing",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const programs = yield* Effect.promise(() => firstThatRuns(installed))
+        const cluster = yield* Effect.promise(() => openCluster(join(folder, "database"), { programs }))
+        yield* Effect.acquireRelease(
+          Effect.promise(() => startPostmaster(cluster)),
+          ({ pid }) => Effect.promise(() => stopPostmaster(cluster, pid)),
+        )
+        yield* withSql(serverOf(cluster), insert)
+        expect(yield* withSql(serverOf(cluster), count)).toBe(1)
+      }).pipe(Effect.scoped),
   )
 
   it.effect("says what to do where there is no PostgreSQL at all", () =>
@@ -219,14 +221,14 @@ layer(Layer.empty, { excludeTestServices: true, timeout: "30 seconds" })("the em
           { mode: 0o755 },
         )
       })
-      const path = process.env["PATH"]
+      const path = process.env.PATH
       yield* Effect.acquireRelease(
         Effect.sync(() => {
-          process.env["PATH"] = `${join(folder, "bin")}:${path}`
+          process.env.PATH = `${join(folder, "bin")}:${path}`
         }),
         () =>
           Effect.sync(() => {
-            process.env["PATH"] = path
+            process.env.PATH = path
           }),
       )
       yield* usingServer(folder, insert)

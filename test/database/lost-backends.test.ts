@@ -36,7 +36,7 @@ const transfer = Effect.fnUntraced(function* (id: string, fails: boolean) {
       yield* sql.transaction(sql`insert into transfers (id) values (${id})`)
       yield* sql`select pg_sleep(0.002)`
       yield* sql`update accounts set balance = balance + 1 where id = ${to}`
-      if (fails) yield* Effect.fail("refused" as const)
+      if (fails) return yield* Effect.fail("refused" as const)
     }),
   )
 })
@@ -107,16 +107,10 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "60 seconds" })("
           ),
         ),
       )
-      yield* Effect.all(
-        [
-          killing,
-          Effect.all(
-            Array.from({ length: workers }, (_, i) => work(i, tally)),
-            { concurrency: "unbounded" },
-          ).pipe(Effect.provide(Layer.fresh(replica))),
-        ],
-        { concurrency: "unbounded" },
-      ).pipe(Effect.timeoutOption(duration))
+      const working = Effect.all([workApart(tally), ...Array.from({ length: workers }, (_, i) => work(i, tally))], {
+        concurrency: "unbounded",
+      }).pipe(Effect.provide(Layer.fresh(replica)))
+      yield* Effect.all([killing, working], { concurrency: "unbounded" }).pipe(Effect.timeoutOption(duration))
 
       const [money] = yield* sql<{ sum: string }>`select sum(balance)::int as sum from accounts`
       const rows = yield* sql<{ id: string }>`select id from transfers`
@@ -131,13 +125,6 @@ layer(emptyTestDatabase, { excludeTestServices: true, timeout: "60 seconds" })("
       expect(tally.acknowledged.size).toBeGreaterThan(500)
       const left = yield* sql`select from pg_stat_activity where application_name like 'victim%' and state <> 'idle'`
       expect(left).toHaveLength(0)
-      yield* Effect.logDebug({
-        kills,
-        acknowledged: tally.acknowledged.size,
-        unknown: tally.unknown,
-        longest: tally.longest,
-      })
-      console.log({ kills, acknowledged: tally.acknowledged.size, unknown: tally.unknown, longest: tally.longest })
     }).pipe(Effect.scoped),
   )
 })

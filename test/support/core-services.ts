@@ -6,14 +6,18 @@ import { Projects } from "#core/project/projects.ts"
 import { RoleAssignments } from "#core/project/role-assignments.ts"
 import { RunControl } from "#core/run/control.ts"
 import { Runs } from "#core/run/runs.ts"
+import { RunWaits } from "#core/run/waits.ts"
 import { Settings, type SettingsInput, settingsForTests } from "#core/settings.ts"
 import { type Folders, layerFakeRepository } from "#test/fakes/repository.ts"
 import { sqlOfTest, testDatabase } from "#test/support/database.ts"
 
-const services = Layer.mergeAll(RunControl.layer, RoleAssignments.layer, accessLayer, Projects.layer).pipe(
-  Layer.provideMerge(Runs.layer),
-  Layer.provideMerge(EventLog.layer),
-)
+const services = Layer.mergeAll(
+  RunControl.layer,
+  RunWaits.layer,
+  RoleAssignments.layer,
+  accessLayer,
+  Projects.layer,
+).pipe(Layer.provideMerge(Runs.layer), Layer.provideMerge(EventLog.layer))
 
 const world = (settings: SettingsInput, folders: Folders) =>
   Layer.merge(layerFakeRepository(folders), Layer.succeed(Settings, settingsForTests(settings)))

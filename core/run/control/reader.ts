@@ -9,7 +9,8 @@ import type { DatabaseUnavailable, SqlShape } from "#core/sql.ts"
 /** Runs whose control is remembered on one replica; the least recently used is forgotten first. */
 const rememberedRuns = 1_000
 
-interface Remembered {
+/** `state` is what the log says up to the sequence `head`. */
+export interface ReadControl {
   readonly head: number
   readonly state: ControlState
 }
@@ -22,9 +23,9 @@ interface ControlRow {
 
 /** Folds what the run's log says now. Inside a transaction that holds the run's row nothing is added meanwhile. */
 export const makeControlReader = (sql: SqlShape) => {
-  const remembered = new Map<string, Remembered>()
+  const remembered = new Map<string, ReadControl>()
 
-  const remember = (runId: string, entry: Remembered): void => {
+  const remember = (runId: string, entry: ReadControl): void => {
     remembered.delete(runId)
     remembered.set(runId, entry)
     if (remembered.size <= rememberedRuns) return
@@ -32,7 +33,7 @@ export const makeControlReader = (sql: SqlShape) => {
     if (!oldest.done) remembered.delete(oldest.value)
   }
 
-  return Effect.fnUntraced(function* (runId: string): Effect.fn.Return<ControlState, DatabaseUnavailable> {
+  return Effect.fnUntraced(function* (runId: string): Effect.fn.Return<ReadControl, DatabaseUnavailable> {
     const before = remembered.get(runId) ?? { head: 0, state: emptyState }
     // naming the two commonest types lets the index that leaves them out serve
     const rows = yield* sql<ControlRow>`
@@ -50,7 +51,8 @@ export const makeControlReader = (sql: SqlShape) => {
       before.state,
     )
     // what is read in a transaction may still be rolled back
-    if (!(yield* sql.inTransaction)) remember(runId, { head: rows[0]?.head ?? 0, state })
-    return state
+    const read = { head: rows[0]?.head ?? 0, state }
+    if (!(yield* sql.inTransaction)) remember(runId, read)
+    return read
   })
 }

@@ -5,6 +5,7 @@
  * approve by itself has no child that does.
  */
 import { type ControlState, refusalKey } from "#core/run/control/state.ts"
+import { safeTools } from "#core/run/new-run.ts"
 
 export interface ToolUse {
   readonly toolName: string
@@ -22,9 +23,6 @@ export interface ControlView {
   readonly carried: ReadonlySet<string>
 }
 
-/** The tools that a run which approves by itself may use unasked. */
-const autoApprovable: ReadonlySet<string> = new Set(["web_fetch", "start_preview"])
-
 export const autoApproves = (view: ControlView): boolean => effective(view, (state) => state.autoApprove)
 export const runsOnAutopilot = (view: ControlView): boolean => effective(view, (state) => state.autopilot)
 
@@ -35,7 +33,7 @@ export const verdict = (view: ControlView, { toolName, subject }: ToolUse): Verd
   if (view.carried.has(toolName) || view.lineage.some((state) => state.allowed.has(toolName))) {
     return { _tag: "Allowed", source: "allow_policy" }
   }
-  return autoApprovable.has(toolName) && autoApproves(view)
+  return safeTools.includes(toolName) && autoApproves(view)
     ? { _tag: "Allowed", source: "auto_approve" }
     : { _tag: "Ask" }
 }

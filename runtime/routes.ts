@@ -1,0 +1,57 @@
+/** Every route that this service answers, from the services of the core. */
+import { Effect } from "effect"
+import { Metrics } from "#core/ports/metrics.ts"
+import { accessRoutes } from "#core/project/access-routes.ts"
+import { projectRoutes } from "#core/project/routes.ts"
+import { controlRoutes } from "#core/run/control-routes.ts"
+import { reviewRoutes } from "#core/run/review-routes.ts"
+import { runRoutes } from "#core/run/routes.ts"
+import { Settings, type SettingsValues } from "#core/settings.ts"
+import { Sql } from "#core/sql.ts"
+import { docsRoutes } from "#gateway/docs-page.ts"
+import type { Lifecycle } from "#gateway/lifecycle.ts"
+import { openApiRoute } from "#gateway/openapi.ts"
+import { streamRoutes } from "#gateway/streams/routes.ts"
+import { systemRoutes } from "#gateway/system-routes.ts"
+import { version } from "#runtime/version.ts"
+
+const about = {
+  title: "svc",
+  version,
+  description: "Turns a goal into a reviewed, merged change of a code repository by a team of AI agents.",
+}
+
+export const allRoutes = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
+  const settings = yield* Settings
+  const sql = yield* Sql
+  const metrics = yield* Metrics
+  const system = yield* systemRoutes({
+    version,
+    lifecycle,
+    dataDirectory: settings.Data.Directory,
+    database: sql`select 1`,
+    metricsText: metrics.text,
+    publicMetrics: settings.Telemetry.PublicMetrics,
+    runtime: whereWeRun(),
+    aiConfigured: hasModelProvider(settings),
+  })
+  const documented = [
+    ...(yield* runRoutes),
+    ...(yield* reviewRoutes),
+    ...(yield* controlRoutes),
+    ...(yield* streamRoutes),
+    ...(yield* projectRoutes),
+    ...(yield* accessRoutes),
+    ...system,
+  ]
+  return [...documented, openApiRoute(documented, about), ...docsRoutes]
+})
+
+/** A pod of Kubernetes has these variables; nothing else sets them. */
+const whereWeRun = () => {
+  const kubernetes = process.env.KUBERNETES_SERVICE_HOST !== undefined
+  return { kubernetes, podName: kubernetes ? (process.env.HOSTNAME ?? null) : null }
+}
+
+const hasModelProvider = ({ Providers }: SettingsValues): boolean =>
+  Providers.Hosted.ApiKey !== undefined || Providers.Byok.ApiKey !== undefined
