@@ -3,6 +3,7 @@
  * served until the process is asked to stop. It listens first and answers probes; everything else
  * is answered once the database is there and has this version's tables.
  */
+import { mkdir } from "node:fs/promises"
 import { Duration, Effect, Layer, Schedule } from "effect"
 import { Access } from "#core/auth/access.ts"
 import { apiKeys } from "#core/auth/api-keys.ts"
@@ -45,6 +46,7 @@ export const startReplica = Effect.gen(function* () {
   const settings = yield* Settings
   const { Server } = settings
   const lifecycle = makeLifecycle()
+  yield* makeDataFolder(settings.Data.Directory)
   const streams = yield* Streams
   const gateway = yield* makeGateway({
     routes: yield* allRoutes(lifecycle),
@@ -61,6 +63,12 @@ export const startReplica = Effect.gen(function* () {
   const services = yield* Effect.context<Projects | Sql>()
   return { port, ready: Effect.provideContext(makeReady(lifecycle), services) } satisfies Replica
 })
+
+/** Where that fails the service goes on: `/healthz/workspace` says so, and what needs the folder is refused. */
+const makeDataFolder = (directory: string) =>
+  Effect.tryPromise(() => mkdir(directory, { recursive: true, mode: 0o700 })).pipe(
+    Effect.catch(() => Effect.logWarning(`The data folder cannot be made: ${directory}`)),
+  )
 
 const makeReady = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
   const projects = yield* Projects

@@ -7,10 +7,10 @@ import { EventLog } from "#core/event-log.ts"
 import { Projects } from "#core/project/projects.ts"
 import { Runs } from "#core/run/runs.ts"
 import { Settings, type SettingsInput, settingsForTests } from "#core/settings.ts"
-import { Sql } from "#core/sql.ts"
+import { type Server, Sql } from "#core/sql.ts"
 import { startReplica } from "#runtime/main.ts"
 import { coreServices } from "#runtime/services.ts"
-import { sqlOfTest } from "#test/support/database.ts"
+import { TestDatabase } from "#test/support/database.ts"
 
 /** The keys that a test service knows: one for each of these users. */
 export const users = {
@@ -19,8 +19,18 @@ export const users = {
   eve: "key-of-eve-0123456789",
 } as const
 
-/** Starts a replica; it stops with the scope. */
+/** Starts a replica on the database of the test file; it stops with the scope. */
 export const startService = (settings: SettingsInput = {}) =>
+  Effect.flatMap(TestDatabase, (server) => startServiceOn(server, { settings }))
+
+interface StartOptions {
+  readonly settings?: SettingsInput
+  /** False: does not wait until requests are answered. */
+  readonly waits?: boolean
+}
+
+/** Starts a replica on another database. */
+export const startServiceOn = (server: Server, { settings = {}, waits = true }: StartOptions = {}) =>
   Effect.gen(function* () {
     const values = settingsForTests({
       ...settings,
@@ -33,16 +43,18 @@ export const startService = (settings: SettingsInput = {}) =>
     const services = yield* Layer.build(
       Layer.fresh(
         coreServices.pipe(
-          Layer.provideMerge(Layer.fresh(sqlOfTest)),
+          Layer.provideMerge(Sql.layer({ server, applicationName: "test" })),
           Layer.provideMerge(Layer.succeed(Settings, values)),
         ),
       ),
     )
     const { port, ready } = yield* Effect.provideContext(startReplica, services)
-    yield* Effect.orDie(Effect.provideContext(ready, services))
+    const whenReady = Effect.orDie(Effect.provideContext(ready, services))
+    yield* waits ? whenReady : Effect.forkScoped(whenReady)
     return {
       port,
       url: `http://127.0.0.1:${port}`,
+      services,
       log: Context.get(services, EventLog),
       runs: Context.get(services, Runs),
       projects: Context.get(services, Projects),
