@@ -59,7 +59,7 @@ export interface Listening {
 }
 
 export const listen = Effect.fnUntraced(function* (
-  gateway: Gateway,
+  gateway: Pick<Gateway, "fetch">,
   options: ListenOptions,
 ): Effect.fn.Return<Listening, CannotListen, Scope.Scope> {
   const { Host, Port } = options.server
@@ -72,7 +72,7 @@ export const listen = Effect.fnUntraced(function* (
   return { port: typeof address === "object" && address !== null ? address.port : Port, close }
 })
 
-const httpServer = (gateway: Gateway, options: ListenOptions): Server => {
+const httpServer = (gateway: Pick<Gateway, "fetch">, options: ListenOptions): Server => {
   const hosts = allowedHostsOf(options.server.AllowedHosts)
   const answer = getRequestListener(gateway.fetch, {
     errorHandler: () => new Response(null, { status: 400 }),

@@ -47,6 +47,7 @@ const program = (): Command => {
     .addOption(portOption())
     .addOption(dataOption())
     .option("--local", "for one person on this machine: where no key is configured, create one in the data folder")
+    .option("--safe-mode", "without third-party plugins: for when one of them breaks the service")
     .addHelpText(
       "after",
       examples(

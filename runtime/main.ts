@@ -4,7 +4,7 @@
  * is answered once the database is there and has this version's tables.
  */
 import { mkdir } from "node:fs/promises"
-import { Duration, Effect, Layer, Schedule } from "effect"
+import { Duration, Effect, Layer, Schedule, Stream } from "effect"
 import { Access } from "#core/auth/access.ts"
 import { apiKeys } from "#core/auth/api-keys.ts"
 import { migrate } from "#core/migrate.ts"
@@ -12,14 +12,15 @@ import { Projects } from "#core/project/projects.ts"
 import { Settings, type SettingsValues } from "#core/settings.ts"
 import type { Sql } from "#core/sql.ts"
 import { makeGateway } from "#gateway/app.ts"
-import { type Lifecycle, makeLifecycle } from "#gateway/lifecycle.ts"
+import { makeLifecycle } from "#gateway/lifecycle.ts"
 import { watchedLoad } from "#gateway/load.ts"
 import { listen } from "#gateway/server.ts"
 import { Streams } from "#gateway/streams/streams.ts"
 import { layerDatabase } from "#runtime/database/layer.ts"
 import { layer as layerLogging } from "#runtime/logging.ts"
 import { migrations } from "#runtime/migrations.ts"
-import { allRoutes } from "#runtime/routes.ts"
+import { makePlugins } from "#runtime/plugins.ts"
+import { coreRoutes, withDocumentation } from "#runtime/routes.ts"
 import { coreServices } from "#runtime/services.ts"
 import { layer as layerTelemetry } from "#runtime/telemetry/telemetry.ts"
 import { version } from "#runtime/version.ts"
@@ -35,33 +36,63 @@ const serviceLayer = (settings: SettingsValues) =>
     Layer.provideMerge(Layer.succeed(Settings, settings)),
   )
 
+export interface ReplicaOptions {
+  /** Without third-party plugins, whatever the settings say. */
+  readonly safeMode?: boolean
+}
+
 export interface Replica {
   readonly port: number
   /** Resolves once requests are answered; fails where the database cannot be used by this version. */
   readonly ready: Effect.Effect<void, { readonly message: string }>
 }
 
-/** Listens, then makes the database ready; stops gracefully when the scope closes. */
-export const startReplica = Effect.gen(function* () {
+/** Listens, then makes the database and the plugins ready; stops gracefully when the scope closes. */
+export const startReplica = Effect.fnUntraced(function* (options: ReplicaOptions = {}) {
   const settings = yield* Settings
   const { Server } = settings
   const lifecycle = makeLifecycle()
   yield* makeDataFolder(settings.Data.Directory)
   const streams = yield* Streams
-  const gateway = yield* makeGateway({
-    routes: yield* allRoutes(lifecycle),
-    authenticators: [apiKeys(settings.Auth)],
-    access: yield* Access,
-    bodyLimit: Server.MaxBodyBytes,
-    validateAnswers: false,
-    corsOrigins: Server.CorsOrigins,
-    requestTimeout: Duration.seconds(Server.RequestTimeoutSeconds),
-    lifecycle,
-    load: yield* watchedLoad,
+  const core = yield* coreRoutes(lifecycle)
+  const plugins = yield* makePlugins(settings, core, options)
+  const load = yield* watchedLoad
+  const access = yield* Access
+  const mount = Effect.gen(function* () {
+    return yield* makeGateway({
+      routes: withDocumentation([...core, ...(yield* plugins.routes)]),
+      authenticators: [apiKeys(settings.Auth)],
+      access,
+      bodyLimit: Server.MaxBodyBytes,
+      validateAnswers: false,
+      corsOrigins: Server.CorsOrigins,
+      requestTimeout: Duration.seconds(Server.RequestTimeoutSeconds),
+      lifecycle,
+      load,
+    })
   })
-  const { port } = yield* listen(gateway, { server: Server, lifecycle, onDrain: [streams.handOver] })
+  // exchanged as a whole when plugins come and go: a request is answered by one set of routes
+  let gateway = yield* mount
+  const remount = mount.pipe(
+    Effect.tap((next) => Effect.sync(() => (gateway = next))),
+    Effect.tapError(({ message }) => Effect.logError(message)),
+    Effect.ignore,
+  )
+  const { port } = yield* listen(
+    { fetch: (...request) => gateway.fetch(...request) },
+    { server: Server, lifecycle, onDrain: [streams.handOver] },
+  )
+  const ready = makeReady.pipe(
+    Effect.andThen(plugins.start),
+    Effect.andThen(remount),
+    Effect.andThen(Effect.sync(lifecycle.serve)),
+  )
+  yield* plugins.changes.pipe(
+    Stream.runForEach(() => remount),
+    Effect.forkScoped,
+  )
   const services = yield* Effect.context<Projects | Sql>()
-  return { port, ready: Effect.provideContext(makeReady(lifecycle), services) } satisfies Replica
+  return { port, ready: Effect.provideContext(ready, services) } satisfies Replica
 })
 
 /** Where that fails the service goes on: `/healthz/workspace` says so, and what needs the folder is refused. */
@@ -70,7 +101,7 @@ const makeDataFolder = (directory: string) =>
     Effect.catch(() => Effect.logWarning(`The data folder cannot be made: ${directory}`)),
   )
 
-const makeReady = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
+const makeReady = Effect.gen(function* () {
   const projects = yield* Projects
   yield* migrate(migrations).pipe(
     Effect.tap((applied) =>
@@ -84,13 +115,12 @@ const makeReady = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
     ),
     Effect.retry({ while: (failure) => failure._tag === "DatabaseUnavailable", schedule: databasePause }),
   )
-  lifecycle.serve()
 })
 
 /** Serves until SIGTERM or SIGINT, then stops: ends when everything is closed. */
-export const serve = (settings: SettingsValues): Promise<void> => {
+export const serve = (settings: SettingsValues, options: ReplicaOptions = {}): Promise<void> => {
   const running = Effect.gen(function* () {
-    const { port, ready } = yield* startReplica
+    const { port, ready } = yield* startReplica(options)
     yield* ready
     yield* Effect.logInfo(`svc ${version} is ready on http://${settings.Server.Host}:${port}`)
     yield* askedToStop

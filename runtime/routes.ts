@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { Metrics } from "#core/ports/metrics.ts"
 import { accessRoutes } from "#core/project/access-routes.ts"
 import { projectRoutes } from "#core/project/routes.ts"
+import type { Route } from "#core/route.ts"
 import { controlRoutes } from "#core/run/control-routes.ts"
 import { reviewRoutes } from "#core/run/review-routes.ts"
 import { runRoutes } from "#core/run/routes.ts"
@@ -21,7 +22,8 @@ const about = {
   description: "Turns a goal into a reviewed, merged change of a code repository by a team of AI agents.",
 }
 
-export const allRoutes = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
+/** The routes of the core. */
+export const coreRoutes = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
   const settings = yield* Settings
   const sql = yield* Sql
   const metrics = yield* Metrics
@@ -35,7 +37,7 @@ export const allRoutes = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
     runtime: whereWeRun(),
     aiConfigured: hasModelProvider(settings),
   })
-  const documented = [
+  return [
     ...(yield* runRoutes),
     ...(yield* reviewRoutes),
     ...(yield* controlRoutes),
@@ -44,8 +46,17 @@ export const allRoutes = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
     ...(yield* accessRoutes),
     ...system,
   ]
-  return [...documented, openApiRoute(documented, about), ...docsRoutes]
 })
+
+/** The same routes with their documentation. */
+export const withDocumentation = (routes: ReadonlyArray<Route>): ReadonlyArray<Route> => [
+  ...routes,
+  openApiRoute(routes, about),
+  ...docsRoutes,
+]
+
+/** Everything that a service without plugins answers. */
+export const allRoutes = (lifecycle: Lifecycle) => Effect.map(coreRoutes(lifecycle), withDocumentation)
 
 /** A pod of Kubernetes has these variables; nothing else sets them. */
 const whereWeRun = () => {

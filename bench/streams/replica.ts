@@ -33,7 +33,7 @@ const program = Effect.gen(function* () {
   const services = yield* Layer.build(
     coreServices.pipe(Layer.provideMerge(Sql.layer({ server })), Layer.provideMerge(Layer.succeed(Settings, settings))),
   )
-  const { port, ready } = yield* Effect.provideContext(startReplica, services)
+  const { port, ready } = yield* Effect.provideContext(startReplica(), services)
   yield* Effect.provideContext(ready, services)
   const log = Context.get(services, EventLog)
   const runs = Context.get(services, Runs)

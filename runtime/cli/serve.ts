@@ -6,6 +6,7 @@ import { localKey, needsLocalKey, withLocalKey } from "#runtime/local-profile.ts
 
 interface ServeOptions extends SharedOptions {
   readonly local?: boolean
+  readonly safeMode?: boolean
 }
 
 /** Ends when the service has stopped, with 0 where it was asked to stop. */
@@ -16,7 +17,7 @@ const serving = Effect.fnUntraced(function* (options: ServeOptions) {
   const settings = options.local === true && needsLocalKey(values) ? yield* withLocal(values) : values
   // not before the settings are known to be right: it loads the whole service
   const main = yield* Effect.promise(() => import("#runtime/main.ts"))
-  yield* Effect.promise(() => main.serve(settings))
+  yield* Effect.promise(() => main.serve(settings, { safeMode: options.safeMode === true }))
   return outcome.done
 })
 

@@ -45,7 +45,7 @@ const turn = [
 ]
 
 const demo = Effect.fnUntraced(function* (folder: string, key: string) {
-  const { port, ready } = yield* startReplica
+  const { port, ready } = yield* startReplica()
   yield* ready
   const client = makeClient(port, key)
   yield* say(`The service runs on http://127.0.0.1:${port}, with its own PostgreSQL in ${folder}.`)

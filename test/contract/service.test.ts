@@ -3,7 +3,8 @@ import { expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Settings, settingsForTests } from "#core/settings.ts"
 import { makeLifecycle } from "#gateway/lifecycle.ts"
-import { allRoutes } from "#runtime/routes.ts"
+import { makePlugins } from "#runtime/plugins.ts"
+import { coreRoutes, withDocumentation } from "#runtime/routes.ts"
 import { coreServices } from "#runtime/services.ts"
 import { accessDifferences } from "#test/contract/access.ts"
 import { toldToStrangers } from "#test/contract/strangers.ts"
@@ -15,7 +16,11 @@ const services = coreServices.pipe(
   Layer.provideMerge(Layer.succeed(Settings, settingsForTests())),
 )
 
-const routes = allRoutes(makeLifecycle("serving"))
+const routes = Effect.gen(function* () {
+  const core = yield* coreRoutes(makeLifecycle("serving"))
+  const plugins = yield* makePlugins(yield* Settings, core, {})
+  return withDocumentation([...core, ...(yield* plugins.routes)])
+})
 
 layer(services, { excludeTestServices: true, timeout: "60 seconds" })("every route", (it) => {
   it.effect("lets in exactly those whom the interface names", () =>

@@ -48,7 +48,7 @@ export const startServiceOn = (server: Server, { settings = {}, waits = true }: 
         ),
       ),
     )
-    const { port, ready } = yield* Effect.provideContext(startReplica, services)
+    const { port, ready } = yield* Effect.provideContext(startReplica(), services)
     const whenReady = Effect.orDie(Effect.provideContext(ready, services))
     yield* waits ? whenReady : Effect.forkScoped(whenReady)
     return {

@@ -17,7 +17,11 @@ export const readConstant = (reader: Reader, module: ParsedModule, limits: Limit
     const opcode = reader.byte()
     if (opcode === end) return constant
     if (constant.length >= limits.constantInstructions)
-      throw refused("limit", `A constant of more than ${limits.constantInstructions} instructions`, reader.place(offset))
+      throw refused(
+        "limit",
+        `A constant of more than ${limits.constantInstructions} instructions`,
+        reader.place(offset),
+      )
     if (opcode === 0xd2) {
       constant.push({ functionIndex: readFunctionIndex(reader, module) })
       continue
@@ -36,7 +40,7 @@ export const readFunctionIndex = (reader: Reader, module: ParsedModule): number 
   return index
 }
 
-const skipImmediate = (reader: Reader, module: ParsedModule, opcode: number, offset: number): void => {
+const skipImmediate = (reader: Reader, module: ParsedModule, opcode: number, offset: number) => {
   switch (opcode) {
     case 0x41: // i32.const
       return reader.skipSigned(32)

@@ -3,8 +3,8 @@
  * Types of operands are not checked here: the engine validates the module before and after it is rewritten.
  */
 import type { Limits } from "#runtime/plugin-host/wasm/limits.ts"
-import { type Edit, MeteringPlan } from "#runtime/plugin-host/wasm/metering-plan.ts"
-import type { ParsedModule } from "#runtime/plugin-host/wasm/module.ts"
+import { MeteringPlan } from "#runtime/plugin-host/wasm/metering-plan.ts"
+import type { Body, ParsedModule } from "#runtime/plugin-host/wasm/module.ts"
 import { describeOpcode, plainOpcodes, saturatingOpcodes } from "#runtime/plugin-host/wasm/opcodes.ts"
 import { simdOpcodes } from "#runtime/plugin-host/wasm/opcodes-simd.ts"
 import { price } from "#runtime/plugin-host/wasm/price.ts"
@@ -16,19 +16,6 @@ import {
   readReferenceType,
   readValueType,
 } from "#runtime/plugin-host/wasm/value-type.ts"
-
-export interface Body {
-  /** The groups of declared locals, as they are in the binary. */
-  readonly localGroups: Uint8Array
-  readonly localGroupCount: number
-  /** Parameters and declared locals. */
-  readonly localCount: number
-  /** First byte of the code, and the byte after its last `end`. */
-  readonly start: number
-  readonly end: number
-  readonly edits: ReadonlyArray<Edit>
-  readonly frameBytes: number
-}
 
 /** Alignments above this are flags of later proposals. */
 const largestAlignment = 4
@@ -92,11 +79,15 @@ class BodyReader {
     const bytes = this.#plan.frameBytes(this.#localCount, this.#vectors)
     const most = this.#limits.frameBytes
     if (bytes > most)
-      throw refused("limit", `It needs up to ${bytes} bytes of stack, at most ${most} are allowed`, this.#reader.place(start))
+      throw refused(
+        "limit",
+        `It needs up to ${bytes} bytes of stack, at most ${most} are allowed`,
+        this.#reader.place(start),
+      )
     return bytes
   }
 
-  #instruction(): void {
+  #instruction() {
     const offset = this.#reader.at
     const code = this.#reader.byte()
     const opcode = plainOpcodes[code]
@@ -123,7 +114,7 @@ class BodyReader {
     this.#plan.plain(opcode.pops, opcode.pushes, opcode.price)
   }
 
-  #special(code: number, offset: number): void {
+  #special(code: number, offset: number) {
     const reader = this.#reader
     const module = this.#module
     const plan = this.#plan
@@ -182,6 +173,7 @@ class BodyReader {
         return plan.plain(1, 1, price.tableElement)
       case 0x26: // table.set
         this.#index(module.tables.length, "table")
+        module.changesTables = true
         return plan.plain(2, 0, price.tableElement)
       case 0x3f: // memory.size
         this.#memoryIndex()
@@ -207,7 +199,7 @@ class BodyReader {
   }
 
   /** After the prefix 0xfc: saturating conversions and bulk operations. */
-  #prefixed(offset: number): void {
+  #prefixed(offset: number) {
     const module = this.#module
     const plan = this.#plan
     const code = this.#reader.u32()
@@ -220,6 +212,7 @@ class BodyReader {
         plan.edit("charge-bytes", offset)
         return plan.plain(3, 0, price.bulk)
       case 9: // data.drop
+        module.changesTables = true
         this.#index(module.dataCount ?? 0, "data segment")
         return plan.plain(0, 0, price.bulk)
       case 10: // memory.copy
@@ -232,19 +225,23 @@ class BodyReader {
         plan.edit("charge-bytes", offset)
         return plan.plain(3, 0, price.bulk)
       case 12: // table.init
+        module.changesTables = true
         this.#index(module.elements.length, "element segment")
         this.#index(module.tables.length, "table")
         plan.edit("charge-elements", offset)
         return plan.plain(3, 0, price.bulk)
       case 13: // elem.drop
+        module.changesTables = true
         this.#index(module.elements.length, "element segment")
         return plan.plain(0, 0, price.bulk)
       case 14: // table.copy
+        module.changesTables = true
         this.#index(module.tables.length, "table")
         this.#index(module.tables.length, "table")
         plan.edit("charge-elements", offset)
         return plan.plain(3, 0, price.bulk)
       case 15: // table.grow
+        module.changesTables = true
         this.#index(module.tables.length, "table")
         plan.edit("charge-elements", offset)
         return plan.plain(2, 1, price.grow)
@@ -252,6 +249,7 @@ class BodyReader {
         this.#index(module.tables.length, "table")
         return plan.plain(0, 1, 1)
       case 17: // table.fill
+        module.changesTables = true
         this.#index(module.tables.length, "table")
         plan.edit("charge-elements", offset)
         return plan.plain(3, 0, price.bulk)
@@ -260,7 +258,7 @@ class BodyReader {
     }
   }
 
-  #vector(offset: number): void {
+  #vector(offset: number) {
     const reader = this.#reader
     const code = reader.u32()
     const opcode = simdOpcodes[code]

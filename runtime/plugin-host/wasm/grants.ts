@@ -23,6 +23,8 @@ export const reserved = {
   growthRefused: "svc:growth-refused",
   /** The memory, where there is one. */
   memory: "svc:memory",
+  /** Followed by its index: a mutable global of the module, so that it can be set back. */
+  global: "svc:global:",
   /** The start function, where there is one: called by the host, with fuel, instead of on instantiation. */
   start: "svc:start",
 } as const

@@ -19,7 +19,11 @@ export const readImports = (reader: Reader, module: ParsedModule, limits: Limits
     const kindCode = reader.byte()
     if (kindCode !== 0) {
       const kind = kinds[kindCode] ?? `kind ${kindCode}`
-      throw refused("import_not_granted", `The module imports the ${kind} ${full}: only functions can be granted`, place)
+      throw refused(
+        "import_not_granted",
+        `The module imports the ${kind} ${full}: only functions can be granted`,
+        place,
+      )
     }
     const typeIndex = reader.u32()
     const type = module.types[typeIndex]

@@ -20,8 +20,7 @@ import { price } from "#runtime/plugin-host/wasm/price.ts"
 /** Something to write into the body before the byte `at`, instead of the `skip` bytes that follow. */
 export interface Edit {
   readonly at: number
-  readonly kind:
-    /** Take `amount` of fuel. */
+  readonly kind: /** Take `amount` of fuel. */
     | "charge"
     /** Take fuel for the number on the operand stack: bytes, pages of memory, or elements of a table. */
     | "charge-bytes"

@@ -1,5 +1,5 @@
 /** A parsed module: what the binary says, checked, and not yet rewritten. */
-import type { Body } from "#runtime/plugin-host/wasm/function-body.ts"
+import type { Edit } from "#runtime/plugin-host/wasm/metering-plan.ts"
 import type { FunctionType, ValueType } from "#runtime/plugin-host/wasm/value-type.ts"
 
 export interface ImportedFunction {
@@ -29,6 +29,10 @@ export interface GlobalVariable {
   readonly value: Constant
 }
 
+/** Can the host read and set it? Vectors it cannot, and references mean nothing to it. */
+export const isRestorable = ({ type, mutable }: GlobalVariable): boolean =>
+  mutable && type !== "v128" && type !== "funcref" && type !== "externref"
+
 export const exportKinds = ["function", "table", "memory", "global"] as const
 export type ExportKind = (typeof exportKinds)[number]
 
@@ -52,6 +56,19 @@ export interface DataSegment {
   readonly bytes: Uint8Array
 }
 
+export interface Body {
+  /** The groups of declared locals, as they are in the binary. */
+  readonly localGroups: Uint8Array
+  readonly localGroupCount: number
+  /** Parameters and declared locals. */
+  readonly localCount: number
+  /** First byte of the code, and the byte after its last `end`. */
+  readonly start: number
+  readonly end: number
+  readonly edits: ReadonlyArray<Edit>
+  readonly frameBytes: number
+}
+
 export interface ParsedModule {
   readonly types: Array<FunctionType>
   readonly imports: Array<ImportedFunction>
@@ -70,6 +87,8 @@ export interface ParsedModule {
   readonly referencedImports: Set<number>
   /** Does any type or global hold a 128-bit vector? */
   vectors: boolean
+  /** Does any instruction change a table, or drop a segment? */
+  changesTables: boolean
 }
 
 export const emptyModule = (): ParsedModule => ({
@@ -87,4 +106,5 @@ export const emptyModule = (): ParsedModule => ({
   data: [],
   referencedImports: new Set(),
   vectors: false,
+  changesTables: false,
 })

@@ -24,7 +24,10 @@ const magicAndVersion = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]
 const customSection = 0
 const functionTypeForm = 0x60
 
-type Section = readonly [name: string, read: (reader: Reader, module: ParsedModule, limits: Limits, grants: Grants) => void]
+type Section = readonly [
+  name: string,
+  read: (reader: Reader, module: ParsedModule, limits: Limits, grants: Grants) => void,
+]
 
 /** By section id. */
 const sections: ReadonlyMap<number, Section> = new Map<number, Section>([
@@ -128,7 +131,8 @@ const readBounds = (reader: Reader, most: number, what: string): Bounds => {
   }
   const minimum = reader.u32()
   const maximum = flags === 1 ? reader.u32() : most
-  if (minimum > most) throw refused("limit", `It starts with ${minimum} ${what}, at most ${most} are allowed`, { offset })
+  if (minimum > most)
+    throw refused("limit", `It starts with ${minimum} ${what}, at most ${most} are allowed`, { offset })
   if (maximum < minimum) throw reader.malformed(`The maximum of ${what} is below the minimum`, offset)
   return { minimum, maximum: Math.min(maximum, most) }
 }

@@ -26,7 +26,8 @@ export interface FunctionType {
   readonly results: ReadonlyArray<ValueType>
 }
 
-export const describeType = (type: FunctionType): string => `(${type.params.join(", ")}) -> (${type.results.join(", ")})`
+export const describeType = (type: FunctionType): string =>
+  `(${type.params.join(", ")}) -> (${type.results.join(", ")})`
 
 const hex = (code: number): string => `0x${code.toString(16).padStart(2, "0")}`
 

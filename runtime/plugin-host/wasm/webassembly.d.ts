@@ -17,7 +17,7 @@ declare namespace WebAssembly {
   }
   class Module {
     constructor(bytes: Uint8Array)
-    readonly #module
+    readonly [Symbol.toStringTag]: "WebAssembly.Module"
   }
   class Instance {
     constructor(module: Module, imports?: Imports)

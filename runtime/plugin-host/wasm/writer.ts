@@ -54,7 +54,10 @@ export class Writer {
     for (;;) {
       const low = ((rest % 0x80) + 0x80) % 0x80
       rest = Math.floor(rest / 0x80)
-      if ((rest === 0 && low < 0x40) || (rest === -1 && low >= 0x40)) return this.byte(low)
+      if ((rest === 0 && low < 0x40) || (rest === -1 && low >= 0x40)) {
+        this.byte(low)
+        return
+      }
       this.byte(low | 0x80)
     }
   }

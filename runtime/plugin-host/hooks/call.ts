@@ -1,0 +1,89 @@
+/**
+ * Asks one plugin one question. Whatever the plugin does, this ends within its time limit with an answer of the
+ * question's form, no opinion, or a fault; it never fails and never runs in the asker's transaction.
+ */
+import { Cause, Duration, Effect, Exit, Option, Result, Schema, type Scope } from "effect"
+import { type AnyQuestion, HookFault, type HookReply } from "#core/hook.ts"
+import { outsideTransaction } from "#core/sql.ts"
+import type { Registered } from "#runtime/plugin-host/hooks/registry.ts"
+import { inTime } from "#runtime/plugin-host/in-time.ts"
+
+interface Asked {
+  readonly by: Registered
+  readonly durationMs: number
+  readonly fuel: number | null
+}
+
+export type Outcome = Asked &
+  (
+    | {
+        readonly _tag: "Answered"
+        /** Decoded. */
+        readonly answer: unknown
+        /** As JSON value, encoded from what was decoded: nothing is in it that the schema does not know. */
+        readonly encoded: unknown
+      }
+    | { readonly _tag: "Abstained" }
+    | { readonly _tag: "Faulted"; readonly fault: HookFault }
+  )
+
+export type Call = (question: AnyQuestion, by: Registered, ask: string) => Effect.Effect<Outcome>
+
+/** A plugin that does not stop when told to is left behind in this scope, not waited for. */
+export const makeCall =
+  (scope: Scope.Scope): Call =>
+  (question, by, ask) =>
+    Effect.gen(function* () {
+      const started = performance.now()
+      const limit = by.timeLimit === undefined ? question.timeLimit : Duration.min(by.timeLimit, question.timeLimit)
+      const answering = outsideTransaction(Effect.suspend(() => by.answer(ask)))
+      const exit = yield* inTime(answering, limit, scope)
+      const asked = { by, durationMs: rounded(performance.now() - started) }
+      return outcomeOf(question, asked, exit, limit)
+    })
+
+const outcomeOf = (
+  question: AnyQuestion,
+  asked: Omit<Asked, "fuel">,
+  exit: Option.Option<Exit.Exit<HookReply | undefined, HookFault>>,
+  limit: Duration.Duration,
+): Outcome => {
+  const faulted = (fault: HookFault): Outcome => ({ ...asked, _tag: "Faulted", fault, fuel: fault.fuel ?? null })
+  if (Option.isNone(exit)) {
+    return faulted(
+      new HookFault({ reason: "timed_out", message: `It gave no answer in ${Duration.toMillis(limit)} ms.` }),
+    )
+  }
+  if (Exit.isFailure(exit.value)) return faulted(faultOf(exit.value.cause))
+  const reply = exit.value.value
+  if (reply === undefined) return { ...asked, _tag: "Abstained", fuel: null }
+  const fuel = reply.fuel ?? null
+  const decoded = readAnswer(question, reply.answer)
+  if (Result.isFailure(decoded)) {
+    return { ...asked, _tag: "Faulted", fuel, fault: new HookFault({ reason: "bad_answer", message: decoded.failure }) }
+  }
+  const answer = signed(question, decoded.success, asked.by.plugin)
+  return { ...asked, _tag: "Answered", fuel, answer, encoded: Schema.encodeUnknownSync(question.answer)(answer) }
+}
+
+const readAnswer = (question: AnyQuestion, answer: unknown): Result.Result<unknown, string> => {
+  const decoded = Schema.decodeUnknownResult(question.answer)(answer, { errors: "all" })
+  return Result.mapError(decoded, (error) => error.message)
+}
+
+/** A refusal says whose it is, whatever the plugin wrote there. */
+const signed = (question: AnyQuestion, answer: unknown, plugin: string): unknown =>
+  question.kind === "guard" && typeof answer === "object" && answer !== null && "reason" in answer
+    ? { ...answer, policy: plugin }
+    : answer
+
+/** Characters of a fault's message that are kept. */
+const maxMessage = 500
+
+const faultOf = (cause: Cause.Cause<HookFault>): HookFault => {
+  const failure = Result.getOrUndefined(Cause.findError(cause))
+  if (failure instanceof HookFault) return failure
+  return new HookFault({ reason: "threw", message: String(Cause.squash(cause)).slice(0, maxMessage) })
+}
+
+const rounded = (milliseconds: number): number => Math.round(milliseconds * 1_000) / 1_000
