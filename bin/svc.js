@@ -1,5 +1,6 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=4
 // Plain JavaScript, so that a Node.js that is too old still says so. Everything else is in runtime/cli.ts.
+// The small young generation saves an idle service 40 MB that it needed only while it started.
 import module from "node:module"
 import process from "node:process"
 

@@ -11,8 +11,11 @@ export type OnEvents = (events: ReadonlyArray<StoredEvent>) => void
 
 /** Subscribers from which on the deliveries of a busy run are gathered: each costs a write to a socket. */
 const largeAudience = 8
-/** Milliseconds for which they are gathered; a run that was quiet for that long is delivered at once. */
-const gatherFor = 3
+/**
+ * Milliseconds for which they are gathered: longer for more subscribers, so that the writes of a busy run
+ * do not take the whole processor. A run that was quiet for that long is delivered at once.
+ */
+const gatherFor = (subscribers: number): number => Math.min(10, Math.max(3, subscribers / 20))
 
 /** Events a feed remembers, so that a subscriber that is a little behind needs no query. */
 const ringLength = 1_024
@@ -97,7 +100,8 @@ export const makeHub = (onWanted: () => void): Hub => {
     remember(feed, next)
     for (const event of next) feed.pending.push(event)
     if (feed.timer !== undefined) return
-    const wait = feed.subscriptions.size < largeAudience ? 0 : feed.deliveredAt + gatherFor - performance.now()
+    const audience = feed.subscriptions.size
+    const wait = audience < largeAudience ? 0 : feed.deliveredAt + gatherFor(audience) - performance.now()
     if (wait <= 0) deliverPending(feed)
     else feed.timer = setTimeout(deliverPending, wait, feed)
   }

@@ -3,18 +3,28 @@
  * `data` the payload alone. Whatever the number of subscribers, a batch of events is encoded once.
  */
 import type { StoredEvent } from "#core/event.ts"
+import { type Encoded, encodeFrames } from "#gateway/streams/outlet.ts"
 
-const encoded = new WeakMap<ReadonlyArray<StoredEvent>, Buffer>()
+export interface Batch extends Encoded {
+  /** True where one of the events may be the last of its run. */
+  readonly mayEnd: boolean
+}
 
-/** The frames of events that the hub handed over together: the same array gives the same bytes. */
-export const framesOf = (events: ReadonlyArray<StoredEvent>): Buffer => {
-  const known = encoded.get(events)
+const batches = new WeakMap<ReadonlyArray<StoredEvent>, Batch>()
+
+/** Events that the hub handed over together, ready to be written: the same array gives the same bytes. */
+export const batchOf = (events: ReadonlyArray<StoredEvent>, endings: ReadonlySet<string>): Batch => {
+  const known = batches.get(events)
   if (known !== undefined) return known
   let text = ""
-  for (const event of events) text += `id: ${event.sequence}\nevent: ${event.type}\ndata: ${event.payload}\n\n`
-  const bytes = Buffer.from(text)
-  encoded.set(events, bytes)
-  return bytes
+  let mayEnd = false
+  for (const { sequence, type, payload } of events) {
+    text += `id: ${sequence}\nevent: ${type}\ndata: ${payload}\n\n`
+    mayEnd ||= endings.has(type)
+  }
+  const batch = { ...encodeFrames(text), mayEnd }
+  batches.set(events, batch)
+  return batch
 }
 
 /** Ends a stream for good: the client need not come back. It has no id, so that a cursor stays what it was. */

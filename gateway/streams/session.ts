@@ -8,7 +8,8 @@ import { Duration, Effect, Fiber } from "effect"
 import type { StoredEvent } from "#core/event.ts"
 import type { EventLogShape } from "#core/event-log.ts"
 import type { DatabaseUnavailable } from "#core/sql.ts"
-import { doneFrame, errorFrame, framesOf, heartbeatFrame } from "#gateway/streams/frames.ts"
+import { batchOf, doneFrame, errorFrame, heartbeatFrame } from "#gateway/streams/frames.ts"
+import { makeOutlet } from "#gateway/streams/outlet.ts"
 
 /** Bytes that may wait in one socket before the session stops feeding it. */
 const unsentBytes = 1_048_576
@@ -55,11 +56,7 @@ export const openSession = (
   let closed = false
   let quiet = true
 
-  const write = (bytes: Buffer | string): boolean => {
-    quiet = false
-    outgoing.write(bytes)
-    return outgoing.writableLength <= unsentBytes
-  }
+  const outlet = makeOutlet(outgoing)
 
   const stopListening = (): void => {
     leave?.()
@@ -80,18 +77,16 @@ export const openSession = (
     outgoing.destroy()
   }
 
-  const drained = Effect.callback<void>((resume) => {
-    if (outgoing.writableLength === 0) return resume(Effect.void)
-    const onDrain = () => resume(Effect.void)
-    outgoing.once("drain", onDrain)
-    return Effect.sync(() => outgoing.off("drain", onDrain))
-  }).pipe(Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.sync(cut) }))
+  const drained = outlet.drained.pipe(Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.sync(cut) }))
 
   const onEvents = (events: ReadonlyArray<StoredEvent>): void => {
+    const batch = batchOf(events, world.endings)
     cursor = events.at(-1)?.sequence ?? cursor
-    const keepsUp = write(framesOf(events))
+    quiet = false
+    outlet.writeEncoded(batch)
+    const keepsUp = outlet.unsent() <= unsentBytes
     if (!keepsUp) stopListening()
-    if (!keepsUp || events.some((event) => world.endings.has(event.type))) work()
+    if (!keepsUp || batch.mayEnd) work()
   }
 
   const replay = Effect.gen(function* () {
@@ -99,7 +94,9 @@ export const openSession = (
       const page = yield* world.log.text(streamId, "frames", { after: cursor, limit: pageSize })
       if (page.count === 0) return
       cursor = page.last
-      if (!write(page.text)) yield* drained
+      quiet = false
+      outlet.write(page.text)
+      if (outlet.unsent() > unsentBytes) yield* drained
     }
   })
 
@@ -153,7 +150,7 @@ export const openSession = (
   return {
     streamId,
     heartbeat: () => {
-      if (quiet && !closed) outgoing.write(heartbeatFrame)
+      if (quiet && !closed) outlet.write(heartbeatFrame)
       quiet = true
     },
     handOver: () => close(),

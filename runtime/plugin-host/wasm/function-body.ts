@@ -6,6 +6,7 @@ import type { Limits } from "#runtime/plugin-host/wasm/limits.ts"
 import { MeteringPlan } from "#runtime/plugin-host/wasm/metering-plan.ts"
 import type { Body, ParsedModule } from "#runtime/plugin-host/wasm/module.ts"
 import { describeOpcode, plainOpcodes, saturatingOpcodes } from "#runtime/plugin-host/wasm/opcodes.ts"
+import { bulkOpcodes, type Named } from "#runtime/plugin-host/wasm/opcodes-bulk.ts"
 import { simdOpcodes } from "#runtime/plugin-host/wasm/opcodes-simd.ts"
 import { price } from "#runtime/plugin-host/wasm/price.ts"
 import type { Reader } from "#runtime/plugin-host/wasm/reader.ts"
@@ -200,61 +201,28 @@ class BodyReader {
 
   /** After the prefix 0xfc: saturating conversions and bulk operations. */
   #prefixed(offset: number) {
-    const module = this.#module
-    const plan = this.#plan
     const code = this.#reader.u32()
     const saturating = saturatingOpcodes[code]
-    if (saturating !== undefined) return plan.plain(saturating.pops, saturating.pushes, saturating.price)
-    switch (code) {
-      case 8: // memory.init
-        this.#index(module.dataCount ?? 0, "data segment")
-        this.#memoryIndex()
-        plan.edit("charge-bytes", offset)
-        return plan.plain(3, 0, price.bulk)
-      case 9: // data.drop
-        module.changesTables = true
-        this.#index(module.dataCount ?? 0, "data segment")
-        return plan.plain(0, 0, price.bulk)
-      case 10: // memory.copy
-        this.#memoryIndex()
-        this.#memoryIndex()
-        plan.edit("charge-bytes", offset)
-        return plan.plain(3, 0, price.bulk)
-      case 11: // memory.fill
-        this.#memoryIndex()
-        plan.edit("charge-bytes", offset)
-        return plan.plain(3, 0, price.bulk)
-      case 12: // table.init
-        module.changesTables = true
-        this.#index(module.elements.length, "element segment")
-        this.#index(module.tables.length, "table")
-        plan.edit("charge-elements", offset)
-        return plan.plain(3, 0, price.bulk)
-      case 13: // elem.drop
-        module.changesTables = true
-        this.#index(module.elements.length, "element segment")
-        return plan.plain(0, 0, price.bulk)
-      case 14: // table.copy
-        module.changesTables = true
-        this.#index(module.tables.length, "table")
-        this.#index(module.tables.length, "table")
-        plan.edit("charge-elements", offset)
-        return plan.plain(3, 0, price.bulk)
-      case 15: // table.grow
-        module.changesTables = true
-        this.#index(module.tables.length, "table")
-        plan.edit("charge-elements", offset)
-        return plan.plain(2, 1, price.grow)
-      case 16: // table.size
-        this.#index(module.tables.length, "table")
-        return plan.plain(0, 1, 1)
-      case 17: // table.fill
-        module.changesTables = true
-        this.#index(module.tables.length, "table")
-        plan.edit("charge-elements", offset)
-        return plan.plain(3, 0, price.bulk)
-      default:
-        throw this.#reader.unsupported(`Unknown ${describeOpcode(0xfc, code)}`, offset)
+    if (saturating !== undefined) return this.#plan.plain(saturating.pops, saturating.pushes, saturating.price)
+    const bulk = bulkOpcodes.get(code)
+    if (bulk === undefined) throw this.#reader.unsupported(`Unknown ${describeOpcode(0xfc, code)}`, offset)
+    for (const named of bulk.names) this.#named(named)
+    if (bulk.changesTables) this.#module.changesTables = true
+    if (bulk.length !== "none") this.#plan.edit(`charge-${bulk.length}`, offset)
+    this.#plan.plain(bulk.pops, bulk.pushes, bulk.price)
+  }
+
+  #named(what: Named) {
+    const { dataCount, elements, tables } = this.#module
+    switch (what) {
+      case "memory":
+        return this.#memoryIndex()
+      case "table":
+        return this.#index(tables.length, what)
+      case "element segment":
+        return this.#index(elements.length, what)
+      case "data segment":
+        return this.#index(dataCount ?? 0, what)
     }
   }
 

@@ -259,6 +259,19 @@ describe("an imported function", () => {
     expect(count).toBe(2)
   })
 
+  it("cannot have the fuel of its call filled up by calling again", () => {
+    const text = '(module (import "env" "host" (func $host)) (func (export "f") (call $host)))'
+    const answers: Array<unknown> = []
+    const instance = instantiate(
+      mustAdmit(wat(text), [grant]),
+      doing(() => {
+        answers.push(instance.call("f", [], budget), instance.reset())
+      }),
+    )
+    expect(instance.call("f", [], { ...budget, fuel: 1_100 })).toMatchObject({ ok: true })
+    expect(answers).toMatchObject([{ ok: false, fault: { reason: "trap" } }, false])
+  })
+
   it("that throws ends the call with a value", () => {
     const text = '(module (import "env" "host" (func $host)) (func (export "f") (call $host)))'
     const refusing = doing(() => {

@@ -2,8 +2,9 @@
  * Runs an admitted module: instantiates it with exactly the granted imports, sets fuel and stack before every call, and
  * tells how a call ended as a value.
  *
- * A call ends after at most its fuel, however the module is written. An instance that faulted is not called again. State
- * that a module keeps is seen by the next call of the same instance, unless it is `reset` in between.
+ * A call ends after at most its fuel, however the module is written. An instance that faulted is not called again, and
+ * none is called while it runs. State that a module keeps is seen by the next call of the same instance, unless it is
+ * `reset` in between.
  */
 import type { Admitted } from "#runtime/plugin-host/wasm/admission.ts"
 import { type Fault, faultOf } from "#runtime/plugin-host/wasm/fault.ts"
@@ -48,6 +49,7 @@ export class Instance {
   readonly #growthRefused: WebAssembly.Global<number>
   readonly #pristine: Pristine | undefined
   #spent = false
+  #running = false
 
   private constructor(compiled: Compiled, exports: Record<string, WebAssembly.ExportValue>) {
     this.#compiled = compiled
@@ -65,7 +67,13 @@ export class Instance {
    */
   reset(): boolean {
     const { memory } = this
-    if (this.#spent || this.#pristine === undefined || memory?.length !== this.#pristine.memory?.length) return false
+    if (
+      this.#spent ||
+      this.#running ||
+      this.#pristine === undefined ||
+      memory?.length !== this.#pristine.memory?.length
+    )
+      return false
     if (this.#pristine.memory !== undefined) memory?.set(this.#pristine.memory)
     for (const [global, value] of this.#pristine.globals) global.value = value
     return true
@@ -126,17 +134,21 @@ export class Instance {
 
   #run(name: string, args: ReadonlyArray<number | bigint>, budget: CallBudget): Exit {
     if (this.#spent) return refusedCall("trap", "the instance faulted before")
+    if (this.#running) return refusedCall("trap", "a call of the instance is running")
     const target = this.#exports[name]
     if (typeof target !== "function") return refusedCall("no_such_function", `it exports no function ${name}`)
     this.#fuel.value = BigInt(budget.fuel)
     this.#stack.value = budget.stackBytes
     this.#growthRefused.value = 0
+    this.#running = true
     try {
       const value = target(...args)
       return { ok: true, value, fuelUsed: budget.fuel - Number(this.#fuel.value) }
     } catch (thrown) {
       this.#spent = true
       return { ok: false, fault: this.#fault(thrown), fuelUsed: budget.fuel - this.fuelLeft }
+    } finally {
+      this.#running = false
     }
   }
 

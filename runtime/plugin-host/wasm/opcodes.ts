@@ -3,8 +3,8 @@
  * operands it takes and leaves, and what it costs. WebAssembly 2.0 is known whole (numeric, reference, bulk
  * memory, multi-value, 128-bit SIMD); what is not in a table is refused.
  *
- * Control instructions, calls and the instructions that name a function, a global, a segment or a length are
- * treated in function-body.ts. Prices are in units of fuel, where 1 is about an addition.
+ * Control instructions, calls and the instructions that name a local, a global, a function or a table are treated in
+ * function-body.ts. Prices are in units of fuel, where 1 is about an addition.
  */
 import { price } from "#runtime/plugin-host/wasm/price.ts"
 
@@ -61,7 +61,7 @@ const rows: ReadonlyArray<Row> = [
   [0xd1, 0xd1, 1, 1], // ref.is_null
 ]
 
-/** After the prefix 0xfc: the saturating conversions. The bulk operations are in function-body.ts. */
+/** After the prefix 0xfc: the saturating conversions. The bulk operations are in opcodes-bulk.ts. */
 const saturatingRows: ReadonlyArray<Row> = [[0x00, 0x07, 1, 1, price.division]]
 
 const table = (source: ReadonlyArray<Row>, size: number): ReadonlyArray<Opcode | undefined> => {
