@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Schema, Stream } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Schema, Stream } from "effect"
 import { defineEvent, withReplayKey } from "#core/event.ts"
 import { EventLog } from "#core/event-log.ts"
 import { Sql } from "#core/sql.ts"
@@ -237,6 +237,34 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the event
       const runId = yield* newRun
       // a second opening finds a log with a last sequence, and appends: only the row of the run can be there twice
       expect(sequences(yield* log.open(runId, [note("again")]))).toEqual([2])
+    }),
+  )
+
+  it.effect("fails the appends to a run whose lock is held too long, and not those of its neighbours", () =>
+    Effect.gen(function* () {
+      const log = yield* EventLog
+      const sql = yield* Sql
+      const [held, free] = [yield* newRun, yield* newRun]
+      const release = yield* Deferred.make<void>()
+      const locked = yield* Deferred.make<void>()
+      const holder = yield* sql
+        .transaction(
+          sql`select lock_runs(array[${held}]::text[])`.pipe(
+            Effect.andThen(Deferred.succeed(locked, undefined)),
+            Effect.andThen(Deferred.await(release)),
+          ),
+        )
+        .pipe(Effect.forkChild)
+      yield* Deferred.await(locked)
+      const [blocked, passed] = yield* Effect.all(
+        [Effect.flip(log.append(held, [note("blocked")])), log.append(free, [note("passed")])],
+        { concurrency: "unbounded" },
+      )
+      expect(blocked).toMatchObject({ _tag: "DatabaseUnavailable", reason: "lock_timeout" })
+      expect(sequences(passed)).toEqual([2])
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.join(holder)
+      expect(sequences(yield* log.append(held, [note("now")]))).toEqual([2])
     }),
   )
 

@@ -19,9 +19,6 @@ const batchCharacters = 1_048_576
 /** Events that may wait; more are refused at once, so that a slow disk cannot fill the memory. */
 const waitingEvents = 20_000
 
-/** SQLSTATE of a lock that was not had within `lock_timeout`. */
-const lockNotAvailable = "55P03"
-
 type Outcome = Exit.Exit<ReadonlyArray<StoredEvent>, Refusal | DatabaseUnavailable>
 
 interface Waiting {
@@ -137,7 +134,7 @@ const apart = (batch: ReadonlyArray<Waiting>): ReadonlyArray<ReadonlyArray<Waiti
 const isVictim = ({ reason }: DatabaseUnavailable): boolean => reason === "40P01" || reason === "40001"
 
 const isLockTimeout = (cause: Cause.Cause<DatabaseUnavailable>): boolean =>
-  cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error.reason === lockNotAvailable)
+  cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error.reason === "lock_timeout")
 
 const unavailable = (reason: string, message: string) => new DatabaseUnavailable({ reason, message })
 

@@ -21,8 +21,9 @@ create index events_by_type on events (run_id, type, sequence)
 
 -- Serialises the appenders of each run until their commit. Locks are taken in the order of the run ids,
 -- everywhere: whoever appends to several runs in one transaction does so in that order too, and so
--- waits for another and never for ever.
-create function lock_runs(run_ids text[]) returns void language plpgsql volatile as $$
+-- waits for another and never for ever. A transaction that keeps a run's lock too long (its process is
+-- stopped, say) fails the appends to that run, and not those of a whole batch for the time of a statement.
+create function lock_runs(run_ids text[]) returns void language plpgsql volatile set lock_timeout = '1500ms' as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended(k.run_id, 7215))
     from (select distinct r collate "C" as run_id from unnest(run_ids) r order by 1) k;

@@ -7,7 +7,7 @@ import { Data, Schema } from "effect"
 
 /** The database does not answer: gone, restarting, failing over, out of connections, or too slow. */
 export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {
-  /** What was seen: `connection_lost`, `connection_refused`, `timeout`, `overloaded`, `read_only`, `disk_full`, `closing`, or a SQLSTATE such as `57P01`. */
+  /** What was seen: `connection_lost`, `connection_refused`, `timeout`, `lock_timeout`, `overloaded`, `read_only`, `disk_full`, `closing`, or a SQLSTATE such as `57P01`. */
   reason: Schema.String,
   message: Schema.String,
 }) {}
@@ -25,6 +25,7 @@ const messages: Readonly<Record<string, string>> = {
   connection_refused: "The database does not accept connections.",
   timeout: "The database did not answer in time.",
   overloaded: "More statements wait for a database connection than may wait.",
+  lock_timeout: "What the statement needs is held by another one for too long.",
   read_only: "The database is read only.",
   disk_full: "The database has no disk space left.",
   closing: "The service is stopping.",
@@ -38,7 +39,7 @@ const reasons: Readonly<Record<string, string>> = {
   "25006": "read_only",
   "25P03": "timeout",
   "53100": "disk_full",
-  "55P03": "timeout",
+  "55P03": "lock_timeout",
   "57014": "timeout",
 }
 
