@@ -145,21 +145,17 @@ interface Written {
 }
 
 const writeBatch = Effect.fnUntraced(function* (connection: Connection, batch: ReadonlyArray<Waiting>) {
-  const runIds: Array<string> = []
-  const position = new Map<string, number>()
-  const counts: Array<number> = []
+  // in the order in which everybody takes the locks
+  const runIds = [...new Set(batch.map((entry) => entry.runId))].sort()
+  const position = new Map(runIds.map((runId, i) => [runId, i + 1]))
+  const counts = runIds.map(() => 0)
   const eventRun: Array<number> = []
   const eventPlace: Array<number> = []
   const eventRunId: Array<string> = []
   const eventType: Array<string> = []
   const eventPayload: Array<string> = []
   for (const { runId, events } of batch) {
-    let run = position.get(runId)
-    if (run === undefined) {
-      run = runIds.push(runId)
-      position.set(runId, run)
-      counts.push(0)
-    }
+    const run = position.get(runId) ?? 0
     for (const event of events) {
       const place = (counts[run - 1] ?? 0) + 1
       counts[run - 1] = place
@@ -172,7 +168,7 @@ const writeBatch = Effect.fnUntraced(function* (connection: Connection, batch: R
   }
   const [row] = yield* connection<{ heads: ReadonlyArray<string>; appended_at: string }>`
     select heads::text[] as heads, appended_at
-      from append_events(${runIds}::text[], false, ${eventRun}::int[], ${eventPlace}::int[],
+      from append_events(${runIds}::text[], ${eventRun}::int[], ${eventPlace}::int[],
                          ${eventRunId}::text[], ${eventType}::text[], ${eventPayload}::text[])`
   if (row === undefined) return yield* Effect.die("append_events gave no row")
   return written(batch, position, row.heads, row.appended_at)

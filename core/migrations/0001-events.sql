@@ -41,18 +41,24 @@ create function run_heads(run_ids text[], opening boolean) returns bigint[] lang
   from unnest(run_ids) with ordinality as u(run_id, ord)
 $$;
 
--- Appends a batch in one commit. Per run: run_ids. Per event: the position of its run in
+-- Appends a batch in one commit. Per run, distinct and in their order: run_ids. Per event: the position of its run in
 -- run_ids, its place among the run's events of this batch (1, 2, …), its run, type and payload.
 -- Events of unknown runs are left out. Answers the head of each run before the batch: the sequence of
 -- an event is the head of its run plus its place.
 create function append_events(
-  run_ids text[], opening boolean,
+  run_ids text[],
   event_run integer[], event_place integer[], event_run_id text[], event_type text[], event_payload text[],
   out heads bigint[], out appended_at timestamptz
-) language plpgsql volatile as $$
+) language plpgsql volatile set lock_timeout = '1500ms' as $$
 begin
-  perform lock_runs(run_ids);
-  heads := run_heads(run_ids, opening);
+  -- lock_runs and run_heads written out: the calls were a tenth of the time of a batch
+  perform pg_advisory_xact_lock(hashtextextended(r, 7215)) from unnest(run_ids) r;
+  heads := array(
+    select coalesce(
+        (select e.sequence from events e where e.run_id = u.run_id order by e.sequence desc limit 1),
+        case when length(u.run_id) > 36
+              and exists (select from events p where p.run_id = left(u.run_id, 36)) then 0 else -1 end)
+      from unnest(run_ids) with ordinality as u(run_id, ord) order by u.ord);
   appended_at := date_trunc('milliseconds', clock_timestamp());
   insert into events (run_id, sequence, type, payload, created_at)
     select b.run_id, heads[b.run] + b.place, b.type, b.payload::json, appended_at
