@@ -15,7 +15,7 @@ const largeAudience = 8
  * Milliseconds for which they are gathered: longer for more subscribers, so that the writes of a busy run
  * do not take the whole processor. A run that was quiet for that long is delivered at once.
  */
-const gatherFor = (subscribers: number): number => Math.min(10, Math.max(3, subscribers / 20))
+const gatherFor = (subscribers: number): number => Math.min(10, Math.max(2, subscribers / 40))
 
 /** Events a feed remembers, so that a subscriber that is a little behind needs no query. */
 const ringLength = 1_024
