@@ -6,6 +6,7 @@
  */
 import { Command, CommanderError, Option } from "commander"
 import type { Outcome } from "#runtime/cli/outcome.ts"
+import { pluginCommand } from "#runtime/cli/plugin/command.ts"
 import { version } from "#runtime/version.ts"
 
 const usageExit = 2
@@ -90,6 +91,8 @@ const program = (): Command => {
     .option("--local", "replace the key of the local profile instead, in the data folder")
     .addHelpText("after", examples("svc keys create --user ada", "svc keys create --local"))
     .action(async (options) => finish(await (await import("#runtime/cli/keys.ts")).create(options)))
+
+  svc.addCommand(pluginCommand())
 
   svc
     .command("doctor")

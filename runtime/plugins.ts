@@ -10,6 +10,8 @@ import type { Candidate } from "#runtime/plugin-host/candidate.ts"
 import { hooksLayer } from "#runtime/plugin-host/hooks/layer.ts"
 import { PluginHost } from "#runtime/plugin-host/host.ts"
 import { loadNative } from "#runtime/plugin-host/native.ts"
+import { installedCandidates } from "#runtime/plugin-host/packages/candidates.ts"
+import { pluginsFolder } from "#runtime/plugin-host/packages/plugins-folder.ts"
 import { pluginRoutePlaces, pluginRoutes } from "#runtime/plugin-host/routes.ts"
 import { version } from "#runtime/version.ts"
 
@@ -27,9 +29,14 @@ export const makePlugins = Effect.fnUntraced(function* (
   { safeMode = false }: PluginsOptions,
 ) {
   const native = yield* loadNative({ plugins: settings.Plugins.Native, workingDirectory: process.cwd(), safeMode })
+  const installed = yield* installedCandidates({
+    plugins: pluginsFolder(settings.Data.Directory),
+    world: { version },
+  })
   const candidates: ReadonlyArray<Candidate> = [
     ...builtIn.map((plugin): Candidate => ({ plugin, source: { kind: "built-in" } })),
     ...native,
+    ...installed,
   ]
   const layer = PluginHost.layer({
     candidates,

@@ -1,0 +1,172 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { CommanderError } from "commander"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { pluginCommand } from "#runtime/cli/plugin/command.ts"
+import { sha256Of } from "#runtime/plugin-host/wasm/admission.ts"
+import { allowing, answering, manifestFor, type PackageSpec, writePackage } from "#test/support/policy-package.ts"
+
+interface Ended {
+  readonly exit: number
+  readonly out: string
+  readonly err: string
+}
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "svc-plugin-command-"))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const path = (name: string) => join(folder, name)
+const pack = (name: string, spec: PackageSpec = {}) => writePackage(folder, name, spec)
+
+/** As `svc plugin …` would be called, in this process. */
+const plugin = async (...args: ReadonlyArray<string>): Promise<Ended> => {
+  const written = { out: "", err: "" }
+  const [out, err, exitCode] = [process.stdout.write, process.stderr.write, process.exitCode]
+  const into = (which: "out" | "err") => (text: string | Uint8Array) => {
+    written[which] += String(text)
+    return true
+  }
+  process.stdout.write = into("out")
+  process.stderr.write = into("err")
+  try {
+    await pluginCommand().parseAsync(["node", "plugin", ...args])
+    return { exit: Number(process.exitCode ?? 0), ...written }
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return { exit: error.exitCode === 0 ? 0 : 2, ...written }
+  } finally {
+    process.stdout.write = out
+    process.stderr.write = err
+    process.exitCode = exitCode
+  }
+}
+
+const here = (...args: ReadonlyArray<string>) => plugin(...args, "--data", path("data"))
+const json = async (...args: ReadonlyArray<string>) => {
+  const ended = await here(...args, "--json")
+  return { exit: ended.exit, value: JSON.parse(ended.out) }
+}
+
+describe("svc plugin", () => {
+  it("has help with examples for every command", async () => {
+    const { commands } = pluginCommand()
+    const names =
+      "disable doctor enable grant inspect install list pack revoke schema sign trust validate verify".split(" ")
+    expect(commands.map((command) => command.name())).toEqual(expect.arrayContaining(names))
+    for (const command of commands) {
+      const { exit, out } = await plugin(command.name(), "--help")
+      expect(exit).toBe(0)
+      expect(out).toContain("Examples:")
+    }
+  })
+
+  it.each([["nothing-like-it"], ["install"], ["sign", "."], ["list", "--colour"]])(
+    "ends with 2 for %s",
+    async (...args) => {
+      expect((await here(...args)).exit).toBe(2)
+    },
+  )
+
+  it("goes from a folder to a signed plugin that is installed, inspected, switched and revoked", async () => {
+    const source = pack("guard", { svc: { permissions: { config: ["most"] } } })
+    expect((await here("validate", source)).exit).toBe(0)
+
+    const signed = await json("sign", source, "--key", path("key.pem"), "--create")
+    expect(signed.exit).toBe(0)
+    const archive = path("guard.zip")
+    expect((await here("pack", source, "--output", archive)).exit).toBe(0)
+    expect(existsSync(archive)).toBe(true)
+
+    const untrusted = await here("install", archive)
+    expect(untrusted).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining(`svc plugin trust ${signed.value.public_key}`),
+    })
+    expect((await here("verify", archive)).exit).toBe(1)
+    expect((await here("trust", signed.value.public_key, "--name", "acme")).exit).toBe(0)
+    expect(await here("verify", archive)).toMatchObject({ exit: 0, out: expect.stringContaining("Signed by acme") })
+
+    expect((await json("install", archive)).value).toMatchObject({ state: "needs_grant", missing: ["config:most"] })
+    expect((await json("grant", "guard", "config:most")).value).toMatchObject({
+      active: "1.0.0",
+      grants: ["config:most"],
+    })
+    expect((await json("list")).value).toMatchObject([{ name: "guard", state: "enabled", signature: "signed" }])
+    expect((await here("list")).out).toMatch(/guard +1\.0\.0 +enabled +signed +command\.run/)
+    expect((await here("doctor")).exit).toBe(0)
+
+    expect((await json("disable", "guard")).value).toEqual({ name: "guard", enabled: false })
+    expect((await json("inspect", "guard")).value).toMatchObject({ state: "disabled", problem: null })
+    expect((await here("enable", "guard")).exit).toBe(0)
+    expect((await json("revoke", "guard")).value).toMatchObject({ grants: [] })
+    expect((await here("inspect", "guard")).out).toContain("svc plugin grant guard config:most")
+
+    expect((await here("trust", signed.value.key_id, "--revoke")).exit).toBe(0)
+    expect(await here("doctor")).toMatchObject({ exit: 1, out: expect.stringContaining("was revoked at") })
+  })
+
+  it("shows what an upgrade asks for beyond the version that stays", async () => {
+    await here(
+      "install",
+      pack("one", { svc: { permissions: { config: ["a"] } } }),
+      "--allow-unsigned",
+      "--grant",
+      "all",
+    )
+    const upgrade = pack("two", { version: "1.1.0", svc: { permissions: { config: ["a", "b"] } } })
+    const { exit, out } = await here("install", upgrade, "--allow-unsigned")
+    expect(exit).toBe(0)
+    expect(out).toContain("+ config:b")
+    expect(out).toContain("Version 1.0.0 stays.")
+    expect((await here("inspect", "guard")).out).toMatch(/waiting +1\.1\.0/)
+  })
+
+  it("tells every problem of a manifest, as text and as JSON", async () => {
+    const broken = pack("broken", { version: "1", svc: { abi: 7 } })
+    const { exit, value } = await json("validate", broken)
+    expect(exit).toBe(1)
+    expect(value.problems.map((problem: { path: string }) => problem.path)).toEqual(["version", "extensions.svc.abi"])
+    expect((await here("validate", broken)).out).toMatch(/version: .*\n.*extensions\.svc\.abi: /)
+    expect((await here("validate", path("absent"))).exit).toBe(1)
+  })
+
+  it("writes the digest of a module that was built anew, and packs the same bytes again", async () => {
+    const source = pack("guard")
+    const rebuilt = answering("null")
+    writeFileSync(join(source, "policy.wasm"), rebuilt)
+    const refused = await here("pack", source, "--output", path("a.zip"))
+    expect(refused).toMatchObject({ exit: 1, err: expect.stringContaining(sha256Of(rebuilt)) })
+    expect(refused.err).toContain(sha256Of(allowing))
+    expect((await here("pack", source, "--output", path("a.zip"), "--write-digest")).exit).toBe(0)
+    expect((await here("pack", source, "--output", path("b.zip"))).exit).toBe(0)
+    expect(readFileSync(path("a.zip")).equals(readFileSync(path("b.zip")))).toBe(true)
+  })
+
+  it("never writes a new key over another", async () => {
+    const source = pack("guard")
+    writeFileSync(path("key.pem"), "mine")
+    expect((await here("sign", source, "--key", path("key.pem"), "--create")).exit).toBe(1)
+    expect(readFileSync(path("key.pem"), "utf8")).toBe("mine")
+  })
+
+  it("prints the schemas of questions and of the manifest", async () => {
+    expect((await plugin("schema")).out).toContain("steering.decide")
+    expect(JSON.parse((await plugin("schema", "command.run")).out)).toMatchObject({ kind: "guard", answer: {} })
+    expect(JSON.parse((await plugin("schema", "manifest")).out)).toMatchObject({
+      title: "plugin.json of a policy for svc",
+    })
+    expect((await plugin("schema", "nothing")).exit).toBe(1)
+  })
+
+  it("writes a manifest that its own schema names in full", async () => {
+    const schema = JSON.parse((await plugin("schema", "manifest")).out)
+    const known = Object.keys(schema.properties.extensions.properties.svc.properties)
+    for (const member of Object.keys(manifestFor().extensions.svc)) expect(known).toContain(member)
+  })
+})

@@ -1,0 +1,96 @@
+/**
+ * Builds a policy: generated types, module, and the module's digest in plugin.json. The same sources and the same version of svc give
+ * the same bytes. What comes out was admitted as it would be at install.
+ */
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { compileAssemblyScript } from "#runtime/plugin-host/kit/assemblyscript/compile.ts"
+import { type KitFailed, kitFailed, whileDoing } from "#runtime/plugin-host/kit/failed.ts"
+import {
+  entryOf,
+  isObject,
+  jsonLibrary,
+  openFolder,
+  type PolicyFolder,
+  typesOf,
+  writeText,
+} from "#runtime/plugin-host/kit/folder.ts"
+import { typesInAssemblyScript } from "#runtime/plugin-host/kit/question/assembly-script.ts"
+import { typesInTypeScript } from "#runtime/plugin-host/kit/question/typescript.ts"
+import { checkTypes, compileTypeScript } from "#runtime/plugin-host/kit/typescript/compile.ts"
+import { admitPackage, manifestName, type Package, readPackage } from "#runtime/plugin-host/packages/package.ts"
+import { type Admitted, sha256Of } from "#runtime/plugin-host/wasm/admission.ts"
+import { version } from "#runtime/version.ts"
+
+export interface Built {
+  readonly found: Package
+  readonly admitted: Admitted
+}
+
+const library = new URL("assemblyscript/json.as.txt", import.meta.url)
+
+export const buildPolicy = Effect.fn("buildPolicy")(function* (path: string): Effect.fn.Return<Built, KitFailed> {
+  const folder = yield* openFolder(path)
+  yield* writeTypes(folder)
+  const wasm = yield* compile(folder)
+  const entry = svcPart(folder).entry
+  if (typeof entry !== "string") return yield* kitFailed(`${manifestName}: extensions.svc.entry names no file.`)
+  yield* writeText(join(path, entry), wasm)
+  yield* writeText(join(path, manifestName), yield* withDigest(path, sha256Of(wasm)))
+  return yield* openBuilt(path)
+})
+
+/** What was built before: refused where plugin.json and module do not belong together, or where it would not be installed. */
+export const openBuilt = (path: string): Effect.Effect<Built, KitFailed> =>
+  Effect.gen(function* () {
+    const found = yield* readPackage(path, { version })
+    return { found, admitted: yield* admitPackage(found) }
+  }).pipe(Effect.mapError(({ message }) => kitFailed(message)))
+
+/** The types of the first question: a policy that answers several imports the others from files of its own. */
+export const writeTypes = Effect.fnUntraced(function* ({
+  path,
+  language,
+  hooks,
+}: Pick<PolicyFolder, "path" | "language" | "hooks">) {
+  const [first] = hooks
+  if (first === undefined) return
+  const types = language === "ts" ? typesInTypeScript(first.question) : typesInAssemblyScript(first.question)
+  yield* writeText(join(path, typesOf[language]), types)
+  if (language === "as") {
+    const text = yield* Effect.tryPromise({ try: () => readFile(library), catch: whileDoing("The kit is damaged") })
+    yield* writeText(join(path, jsonLibrary), text)
+  }
+})
+
+const compile = Effect.fnUntraced(function* ({ path, language, hooks }: PolicyFolder) {
+  const functions = [...new Set(hooks.map((hook) => hook.function))]
+  if (language === "as") return yield* compileAssemblyScript(path, entryOf.as)
+  // side by side: the compiler is a process of its own
+  const [wasm] = yield* Effect.all([compileTypeScript(path, entryOf.ts, functions), checkTypes(path)], {
+    concurrency: 2,
+  })
+  return wasm
+})
+
+/** Of a manifest that `openFolder` read. */
+const svcPart = ({ manifest }: PolicyFolder): Readonly<Record<string, unknown>> => {
+  const { extensions } = manifest
+  return isObject(extensions) && isObject(extensions.svc) ? extensions.svc : {}
+}
+
+const digestMember = /("sha256"\s*:\s*)"[^"]*"/g
+
+/** Everything else stays as the author wrote it. */
+const withDigest = Effect.fnUntraced(function* (path: string, sha256: string) {
+  const file = join(path, manifestName)
+  const text = yield* Effect.tryPromise({
+    try: () => readFile(file, "utf8"),
+    catch: whileDoing(`${file} cannot be read`),
+  })
+  const found = text.match(digestMember)?.length ?? 0
+  if (found !== 1)
+    return yield* kitFailed(`${file}: expected one member "sha256", for the build to write, found ${found}.`)
+  return text.replace(digestMember, `$1"${sha256}"`)
+})
