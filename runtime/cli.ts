@@ -13,6 +13,11 @@ const usageExit = 2
 
 /** Never throws: says what is wrong on standard error and sets the exit code of the process. */
 export const main = async (argv: ReadonlyArray<string>): Promise<void> => {
+  // a reader that has seen enough (`| head`) is no failure
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0)
+    throw error
+  })
   try {
     await program().parseAsync([...argv])
   } catch (error) {
