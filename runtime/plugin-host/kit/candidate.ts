@@ -76,7 +76,7 @@ const ask = (
   const measured = { fuel: exit.fuelUsed, logs: exit.logs }
   if (!exit.ok) return { ...measured, kind: "fault", reason: exit.reason, message: exit.message }
   if (exit.value === null) return { ...measured, kind: "no opinion", text: "null" }
-  const answer = Schema.decodeUnknownResult(question.answer)(exit.value, { errors: "all" })
+  const answer = Schema.decodeResult(question.answer)(exit.value, { errors: "all" })
   if (Result.isFailure(answer)) {
     return { ...measured, kind: "fault", reason: "bad_answer", message: answer.failure.message }
   }

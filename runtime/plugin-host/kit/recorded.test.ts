@@ -52,7 +52,7 @@ layer(Layer.provideMerge(EventLog.layer, testDatabase), { excludeTestServices: t
 
     it.effect("come run by run, in one order, and no earlier than asked for", () =>
       Effect.gen(function* () {
-        const runs = [yield* openRun(2), yield* openRun(1)].toSorted()
+        const runs: ReadonlyArray<string> = [yield* openRun(2), yield* openRun(1)].toSorted()
         const all = yield* recordedInLog({})
         const mine = all.filter(({ runId }) => runs.includes(runId)).map(({ runId }) => runId)
         expect(mine).toEqual(mine.toSorted())
