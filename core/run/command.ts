@@ -20,7 +20,7 @@ export type RunCommand =
   | { readonly _tag: "Decline"; readonly by: string }
   | { readonly _tag: "Approve"; readonly by: string }
   /** Commit and merge without a review decision: first the slot, then the merge. */
-  | { readonly _tag: "TakeCommitSlot" }
+  | { readonly _tag: "TakeCommitSlot"; readonly by: string }
   | { readonly _tag: "ReleaseCommitSlot"; readonly reason: string; readonly treeHash?: string }
   | { readonly _tag: "StartMerge"; readonly by: string }
   /** The merge could not be tried now, and nothing was changed. */
@@ -41,6 +41,8 @@ export type RunCommand =
       readonly hasChanges: boolean
       readonly raiSafetyFlagged: boolean
     }
+  /** A child that had done its part goes on, with its session and its checkout. */
+  | { readonly _tag: "Reopen"; readonly comment: string; readonly by: string }
   /** Ended without a change to merge; `result` is `no_changes` for a run of its own. */
   | { readonly _tag: "Complete"; readonly result: string }
   | {
@@ -78,6 +80,7 @@ export const rules: Record<CommandTag, Rule> = {
   CompleteMerge: { from: ["merging"], done: ["merged"] },
   FailMerge: { from: ["merging"], done: ["merge_failed"] },
   AssembleReady: { from: activeStatuses, done: ["assemble_ready"], childOnly: true },
+  Reopen: { from: ["assemble_ready", "completed"], done: [], childOnly: true },
   Complete: { from: activeStatuses, done: ["completed"] },
   Fail: { from: activeStatuses, done: ["failed"] },
   Cancel: { from: activeStatuses, done: [] },

@@ -11,6 +11,7 @@ import { type Decided, decideAnswer, decideShell, decideTool, scopeOf } from "#c
 import { makeControlDesk, maxLineage } from "#core/run/control/desk.ts"
 import { autoApproves, type ControlView, runsOnAutopilot } from "#core/run/control/verdict.ts"
 import { AutoApproveChanged, AutopilotChanged } from "#core/run/events/control.ts"
+import { makeWorkStore } from "#core/run/work-store.ts"
 import { type DatabaseUnavailable, Sql } from "#core/sql.ts"
 
 type Answer<A> = Effect.Effect<A, Refusal | DatabaseUnavailable>
@@ -41,6 +42,7 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
       const sql = yield* Sql
       const log = yield* EventLog
       const { read, hold, deciding, view } = makeControlDesk(sql, log)
+      const { wake } = makeWorkStore(sql)
 
       /** The run that waits with this request: this one, or a run below it that told it so. */
       const ownerOf = Effect.fnUntraced(function* (runId: string, requestId: string) {
@@ -66,6 +68,7 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
         const { state, applied } = yield* deciding(owner, (control, now) =>
           decideTool(control, requestId, choice, scopeOf(scope), by, now),
         )
+        yield* wake(owner)
         return { runId: owner, state, applied }
       })
 
@@ -78,6 +81,7 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
         const { state, applied } = yield* deciding(runId, (control, now) =>
           decideShell(control, commandHash, choice, by, now),
         )
+        yield* wake(runId)
         return { runId, state, applied }
       })
 
@@ -117,6 +121,7 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
         answer: Effect.fn("RunControl.answer")(function* (runId, requestId, text, by) {
           const owner = yield* ownerOf(runId, requestId)
           yield* deciding(owner, (control, now) => decideAnswer(control, requestId, text, by, now))
+          yield* wake(owner)
           return owner
         }),
         setAutoApprove: Effect.fn("RunControl.setAutoApprove")(

@@ -13,7 +13,7 @@ const commands: Record<RunCommand["_tag"], RunCommand> = {
   RequestChanges: { _tag: "RequestChanges", comment: "again", by, maxRevisions: 10 },
   Decline: { _tag: "Decline", by },
   Approve: { _tag: "Approve", by },
-  TakeCommitSlot: { _tag: "TakeCommitSlot" },
+  TakeCommitSlot: { _tag: "TakeCommitSlot", by: "ada" },
   ReleaseCommitSlot: { _tag: "ReleaseCommitSlot", reason: "index locked" },
   StartMerge: { _tag: "StartMerge", by },
   BlockMerge: { _tag: "BlockMerge", reason: "dirty tree" },
@@ -27,6 +27,7 @@ const commands: Record<RunCommand["_tag"], RunCommand> = {
     hasChanges: true,
     raiSafetyFlagged: false,
   },
+  Reopen: { _tag: "Reopen", comment: "again", by },
   Complete: { _tag: "Complete", result: "no_changes" },
   Fail: { _tag: "Fail", message: "broke", errorCode: "agent_turn_internal_error", retryable: true },
   Cancel: { _tag: "Cancel", reason: "cancelled", by },
@@ -56,6 +57,7 @@ const table: Record<RunCommand["_tag"], Partial<Record<RunStatus, RunStatus | "s
   CompleteMerge: { ...to("merged", [M]), merged: "same" },
   FailMerge: { ...to("merge_failed", [M]), merge_failed: "same" },
   AssembleReady: { ...to("assemble_ready", active), assemble_ready: "same" },
+  Reopen: to(I, ["assemble_ready", "completed"]),
   Complete: { ...to("completed", active), completed: "same" },
   Fail: { ...to("failed", active), failed: "same" },
   Cancel: to("failed", active),
@@ -74,6 +76,7 @@ const events: Record<RunCommand["_tag"], ReadonlyArray<string>> = {
   CompleteMerge: ["merge.completed"],
   FailMerge: ["merge.conflicted", "merge.failed"],
   AssembleReady: ["run.assemble_ready"],
+  Reopen: ["revision.started"],
   Complete: ["run.completed"],
   Fail: ["run.failed"],
   Cancel: ["run.cancelled"],
@@ -110,8 +113,8 @@ describe("a run", () => {
   })
 
   it.each(Object.values(commands))("tells of $_tag by its events", (command) => {
-    const from = Object.keys(table[command._tag]).find((status) => active.includes(status as RunStatus)) // keys are statuses
-    const decided = Result.getOrThrow(decide(child((from ?? P) as RunStatus), command)) // as above
+    const from = runStatuses.find((status) => (table[command._tag][status] ?? "same") !== "same") ?? P
+    const decided = Result.getOrThrow(decide(child(from), command))
     const told = decided._tag === "Change" ? decided.events.map((event) => event.type) : []
     expect(told).toEqual(events[command._tag])
   })

@@ -104,7 +104,7 @@ export const changeOf = (command: RunCommand): RunChange => {
     case "StartMerge":
       return { status: "merging", reviewedBy: command.by, reviewReady: false }
     case "TakeCommitSlot":
-      return { status: "committing", reviewReady: false }
+      return { status: "committing", reviewedBy: command.by, reviewReady: false }
     case "ReleaseCommitSlot":
       return {
         status: "awaiting_review",
@@ -125,6 +125,8 @@ export const changeOf = (command: RunCommand): RunChange => {
         diff: command.diff,
         ...(command.hasChanges ? {} : { result: "no_changes" }),
       }
+    case "Reopen":
+      return { status: "in_progress", revises: true, result: null }
     case "Complete":
       return { status: "completed", result: command.result }
     case "Fail":
@@ -144,10 +146,12 @@ export const eventsOf = (after: RunState, command: RunCommand): ReadonlyArray<Ne
       return []
     case "RequestReview":
       return [ReviewRequested.of({ tree_hash: command.treeHash, request_id: command.requestId })]
+    case "Reopen":
+      return [revisionStarted(after)]
     case "RequestChanges":
       return [
         ReviewChangesRequested.of({ comment: command.comment, reviewer: command.by }),
-        RevisionStarted.of({ revision: after.revisions, message: `Revision ${after.revisions} was asked for.` }),
+        revisionStarted(after),
       ]
     case "Decline":
       return [ReviewDeclined.of({ reviewer: command.by })]
@@ -183,6 +187,9 @@ export const eventsOf = (after: RunState, command: RunCommand): ReadonlyArray<Ne
       return [RunCancelled.of({ reason: command.reason, cancelledBy: command.by })]
   }
 }
+
+const revisionStarted = ({ revisions }: RunState): NewEvent =>
+  RevisionStarted.of({ revision: revisions, message: `Revision ${revisions} was asked for.` })
 
 const assembleReadyEvents = (
   after: RunState,

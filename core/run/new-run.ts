@@ -29,7 +29,11 @@ export interface NewRun {
   readonly modelSource?: string
   readonly modelId?: string | null
   readonly workflow?: { readonly id: string; readonly name: string | null; readonly reason: string | null }
+  /** The working directory of the repository. A child has its parent's. */
+  readonly repository?: string | null
   readonly originatingBranch?: string | null
+  /** Workers drive it: checkout, turn, review, merge. Otherwise whoever creates it does. */
+  readonly driven?: boolean
   /** For runs without a parent; a child has its parent's. */
   readonly policy?: LaunchPolicy
   /** Sequence 1 and on; `run.started` where absent. */
@@ -70,6 +74,7 @@ export const retrySpec = (source: Run, by: string): NewRun => ({
   task: source.task,
   modelSource: source.modelSource,
   modelId: source.modelId,
+  repository: source.repository,
   originatingBranch: source.originatingBranch,
   ...(source.workflowId === null
     ? {}

@@ -28,6 +28,8 @@ export interface Run {
   readonly result: string | null
   readonly stepCount: number
   readonly revisions: number
+  /** The working directory of the repository; null for a run that an older version made. */
+  readonly repository: string | null
   readonly originatingBranch: string | null
   readonly worktreePath: string | null
   readonly worktreeBranch: string | null

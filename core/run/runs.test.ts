@@ -49,7 +49,7 @@ layer(coreServices(), { excludeTestServices: true, timeout: "60 seconds" })("a r
       yield* go({ ...review, treeHash: "t2" })
       expect(yield* go({ _tag: "Approve", by: "eve" })).toMatchObject({ status: "merging", reviewedBy: "eve" })
       yield* go({ _tag: "BlockMerge", reason: "dirty tree" })
-      yield* go({ _tag: "TakeCommitSlot" })
+      yield* go({ _tag: "TakeCommitSlot", by: "ada" })
       yield* go({ _tag: "StartMerge", by: "bob" })
       const merged = yield* go({ _tag: "CompleteMerge", commit: "c0ffee", mode: "ref-only" })
       expect(merged).toMatchObject({ status: "merged", result: "merged:c0ffee", treeHash: "t2", reviewedBy: "bob" })

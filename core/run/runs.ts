@@ -17,6 +17,7 @@ import type { Run } from "#core/run/run.ts"
 import { makeRunSearch, type RunSearch } from "#core/run/search.ts"
 import { isTerminal } from "#core/run/status.ts"
 import { makeRunStore, type RunFacts } from "#core/run/store.ts"
+import { makeWorkStore } from "#core/run/work-store.ts"
 import { type DatabaseUnavailable, Sql } from "#core/sql.ts"
 
 /** How often a command is tried again because the run moved on between the update and the look at it. */
@@ -63,6 +64,7 @@ export class Runs extends Context.Service<Runs, RunsShape>()("core/Runs") {
       const sql = yield* Sql
       const log = yield* EventLog
       const store = makeRunStore(sql)
+      const work = makeWorkStore(sql)
 
       const get = Effect.fn("Runs.get")(function* (runId: string) {
         return (yield* store.find(runId)) ?? (yield* refuse("run_not_found"))
@@ -85,13 +87,18 @@ export class Runs extends Context.Service<Runs, RunsShape>()("core/Runs") {
           workflowId: spec.workflow?.id ?? null,
           workflowName: spec.workflow?.name ?? null,
           workflowSelectionReason: spec.workflow?.reason ?? null,
+          repository: spec.repository ?? parent?.repository ?? null,
           originatingBranch: spec.originatingBranch ?? null,
           autoApproveTools: spec.policy?.autoApproveTools ?? parent?.autoApproveTools ?? false,
           autopilot: spec.policy?.autopilot ?? parent?.autopilot ?? false,
           retriedFrom: retry?.runId ?? null,
           retryDepth: retry === undefined ? 0 : retry.retryDepth + 1,
         })
-        if (typeof run !== "string") yield* log.open(runId, firstEvents(run, spec))
+        if (typeof run === "string") return run
+        if (spec.driven === true) yield* work.open(runId)
+        else if (retry !== undefined) yield* work.openLike(runId, retry.runId)
+        yield* work.wake(runId)
+        yield* log.open(runId, firstEvents(run, spec))
         return run
       })
 
@@ -124,6 +131,10 @@ export class Runs extends Context.Service<Runs, RunsShape>()("core/Runs") {
           for (let attempt = 0; attempt < raceRetries; attempt++) {
             const run = yield* store.change(runId, guardOf(command), changeOf(command), fence)
             if (run !== undefined) {
+              if (command._tag === "RequestChanges" || command._tag === "Reopen") {
+                yield* work.change(runId, { stage: "turn", instruction: command.comment, raiRevisions: 0 })
+              }
+              yield* work.wake(runId)
               yield* log.append(runId, eventsOf(run, command))
               return { run, changed: true }
             }
@@ -148,6 +159,7 @@ export class Runs extends Context.Service<Runs, RunsShape>()("core/Runs") {
             ended.push(...below)
           }
           ended.sort((a, b) => (a.runId < b.runId ? -1 : 1))
+          for (const each of ended) yield* work.wake(each.runId)
           for (const each of ended) yield* log.append(each.runId, eventsOf(each, command))
           return { run, changed: true }
         },

@@ -21,6 +21,7 @@ export interface RunInsert {
   readonly workflowId: string | null
   readonly workflowName: string | null
   readonly workflowSelectionReason: string | null
+  readonly repository: string | null
   readonly originatingBranch: string | null
   readonly autoApproveTools: boolean
   readonly autopilot: boolean
@@ -33,7 +34,13 @@ export interface RunFacts
   extends Partial<
     Pick<
       Run,
-      "outcomeAchieved" | "outcomeReason" | "coordinatorStatus" | "coordinatorStatusReason" | "modelId" | "sandbox"
+      | "outcomeAchieved"
+      | "outcomeReason"
+      | "coordinatorStatus"
+      | "coordinatorStatusReason"
+      | "modelId"
+      | "effectiveModelProvider"
+      | "sandbox"
     >
   > {
   /** Added to the steps so far. */
@@ -48,7 +55,7 @@ const columns = (sql: SqlShape): Fragment => sql.fragment`
   workflow_id as "workflowId", workflow_name as "workflowName",
   workflow_selection_reason as "workflowSelectionReason", created_at as "createdAt", started_at as "startedAt",
   ended_at as "endedAt", archived_at as "archivedAt", result, step_count as "stepCount", revisions,
-  originating_branch as "originatingBranch", worktree_path as "worktreePath", worktree_branch as "worktreeBranch",
+  repository, originating_branch as "originatingBranch", worktree_path as "worktreePath", worktree_branch as "worktreeBranch",
   tree_hash as "treeHash", diff, review_ready_at as "reviewReadyAt", reviewed_by as "reviewedBy",
   merged_commit_hash as "mergedCommitHash", merge_conflicts as "mergeConflicts",
   outcome_achieved as "outcomeAchieved", outcome_reason as "outcomeReason", sandbox,
@@ -112,13 +119,13 @@ export const makeRunStore = (sql: SqlShape) => {
       const rows = yield* sql<Run>`
         insert into runs (
           run_id, workflow_run_id, project_id, parent_run_id, subtask_id, submitted_by, agent_name, task,
-          model_source, model_id, workflow_id, workflow_name, workflow_selection_reason, originating_branch,
+          model_source, model_id, workflow_id, workflow_name, workflow_selection_reason, repository, originating_branch,
           auto_approve_tools, autopilot, retried_from, retry_depth)
         values (
           ${run.runId}, ${run.workflowRunId}, ${run.projectId}, ${run.parentRunId}, ${run.subtaskId},
           ${run.submittedBy}, ${run.agentName}, ${run.task}, ${run.modelSource}, ${run.modelId}, ${run.workflowId},
-          ${run.workflowName}, ${run.workflowSelectionReason}, ${run.originatingBranch}, ${run.autoApproveTools},
-          ${run.autopilot}, ${run.retriedFrom}, ${run.retryDepth})
+          ${run.workflowName}, ${run.workflowSelectionReason}, ${run.repository}, ${run.originatingBranch},
+          ${run.autoApproveTools}, ${run.autopilot}, ${run.retriedFrom}, ${run.retryDepth})
         on conflict (retried_from) where retried_from is not null do nothing
         returning ${all}`
       return rows[0] ?? ("retried_already" as const)
@@ -197,6 +204,9 @@ const factAssignments = (sql: SqlShape, facts: RunFacts): Fragment => {
     parts.push(sql.fragment`coordinator_status_reason = ${facts.coordinatorStatusReason}`)
   }
   if (facts.modelId !== undefined) parts.push(sql.fragment`model_id = ${facts.modelId}`)
+  if (facts.effectiveModelProvider !== undefined) {
+    parts.push(sql.fragment`effective_model_provider = ${sql.json(facts.effectiveModelProvider)}`)
+  }
   if (facts.sandbox !== undefined) parts.push(sql.fragment`sandbox = ${sql.json(facts.sandbox)}`)
   return joined(sql, parts)
 }
