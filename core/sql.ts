@@ -8,6 +8,7 @@
  * database does.
  */
 import { Context, Duration, Effect, Exit, Layer, type Scope } from "effect"
+import { Metrics } from "#core/ports/metrics.ts"
 import { addressOf, type Server } from "#core/sql/address.ts"
 import { type DatabaseUnavailable, StatementRefused } from "#core/sql/failure.ts"
 import { makeListener } from "#core/sql/listen.ts"
@@ -128,6 +129,7 @@ export const makeSql = Effect.fnUntraced(function* (options: SqlOptions) {
       (pool) => Effect.sync(pool.close),
     )
   const pool = yield* openPool(applicationName, poolSize, true)
+  yield* sampledUse(pool)
   const listener = yield* makeListener({ address, deadline, applicationName: `${applicationName}-listen` })
 
   const run = (send: Send): Effect.Effect<Rows, DatabaseUnavailable> =>
@@ -165,6 +167,21 @@ export const makeSql = Effect.fnUntraced(function* (options: SqlOptions) {
         return connection
       }),
       listen: listener.listen,
+    }),
+  )
+})
+
+/** The use of the pool, for whoever looks at the metrics. */
+const sampledUse = Effect.fnUntraced(function* (pool: Pool) {
+  const metrics = yield* Metrics
+  const stops = [
+    metrics.sampled("svc_database_connections", () => pool.use().busy, { state: "busy" }),
+    metrics.sampled("svc_database_connections", () => pool.use().idle, { state: "idle" }),
+    metrics.sampled("svc_database_waiting", () => pool.use().waiting),
+  ]
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      for (const stop of stops) stop()
     }),
   )
 })

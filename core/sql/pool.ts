@@ -23,6 +23,8 @@ export interface Pool {
    */
   readonly acquire: (millis: number, settle: (acquired: Exit.Exit<Session, DatabaseUnavailable>) => void) => Withdraw
   readonly release: (session: Session) => void
+  /** How it is used now: connections that are busy or free, and who waits for one. */
+  readonly use: () => { readonly busy: number; readonly idle: number; readonly waiting: number }
   readonly close: () => void
 }
 
@@ -186,6 +188,7 @@ export const makePool = (options: PoolOptions): Pool => {
       }
       offer(session)
     },
+    use: () => ({ busy: sessions.size - idle.length, idle: idle.length, waiting: waiting.size }),
     close: () => {
       closed = true
       clearInterval(sweep)
