@@ -13,7 +13,8 @@ import { steeringDecide } from "#policies/steering/question.ts"
 import { toolCall } from "#policies/tool-call/question.ts"
 import { workflowSelect } from "#policies/workflow-select/question.ts"
 
-export const questions: ReadonlyArray<AnyQuestion> = [
+/** By the name that code calls it: `steering.decide` is `steeringDecide`. */
+export const questionsByKey = {
   steeringDecide,
   raiReview,
   assemblyGate,
@@ -26,6 +27,8 @@ export const questions: ReadonlyArray<AnyQuestion> = [
   modelChoose,
   agentContext,
   edgeRequest,
-]
+} as const
+
+export const questions: ReadonlyArray<AnyQuestion> = Object.values(questionsByKey)
 
 export const questionNamed = (name: string): AnyQuestion | undefined => questions.find((known) => known.name === name)

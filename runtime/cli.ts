@@ -5,7 +5,7 @@
  * Exit codes: 0 done, 1 failed, 2 wrong usage or settings that are not valid.
  */
 import { Command, CommanderError, Option } from "commander"
-import type { Outcome } from "#runtime/cli/outcome.ts"
+import { configOption, dataOption, examples, finish, jsonOption } from "#runtime/cli/command.ts"
 import { pluginCommand } from "#runtime/cli/plugin/command.ts"
 import { version } from "#runtime/version.ts"
 
@@ -27,14 +27,7 @@ export const main = async (argv: ReadonlyArray<string>): Promise<void> => {
   }
 }
 
-const finish = (outcome: Outcome): void => {
-  process.exitCode = outcome
-}
-
-const configOption = () => new Option("-c, --config <file>", "settings file; else svc.yml, svc.yaml or svc.json here")
-const dataOption = () => new Option("-d, --data <dir>", "data folder (Data:Directory)")
 const portOption = () => new Option("-p, --port <number>", "TCP port, 0 for any free one (Server:Port)")
-const jsonOption = () => new Option("--json", "print JSON")
 
 const program = (): Command => {
   const svc = new Command("svc")
@@ -111,6 +104,3 @@ const program = (): Command => {
 
   return svc
 }
-
-const examples = (...lines: ReadonlyArray<string>): string =>
-  `\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}\n`

@@ -4,7 +4,7 @@
  * is answered once the database is there and has this version's tables.
  */
 import { mkdir } from "node:fs/promises"
-import { Duration, Effect, Layer, Schedule, Stream } from "effect"
+import { Deferred, Duration, Effect, Layer, Schedule, Stream } from "effect"
 import { Access } from "#core/auth/access.ts"
 import { apiKeys } from "#core/auth/api-keys.ts"
 import { migrate } from "#core/migrate.ts"
@@ -21,8 +21,10 @@ import { layer as layerLogging } from "#runtime/logging.ts"
 import { migrations } from "#runtime/migrations.ts"
 import { makePlugins } from "#runtime/plugins.ts"
 import { coreRoutes, withDocumentation } from "#runtime/routes.ts"
+import { runWorker } from "#runtime/runs/worker.ts"
 import { coreServices } from "#runtime/services.ts"
 import { layer as layerTelemetry } from "#runtime/telemetry/telemetry.ts"
+import { sweepWaits } from "#runtime/turn/gate/heartbeat.ts"
 import { version } from "#runtime/version.ts"
 
 /** How soon a database that is not there yet is asked again. */
@@ -82,9 +84,12 @@ export const startReplica = Effect.fnUntraced(function* (options: ReplicaOptions
     { fetch: (...request) => gateway.fetch(...request) },
     { server: Server, lifecycle, onDrain: [streams.handOver] },
   )
+  const work = yield* Deferred.make<void>()
+  yield* Deferred.await(work).pipe(Effect.andThen(runWorker), Effect.andThen(sweepWaits), Effect.forkScoped)
   const ready = makeReady.pipe(
     Effect.andThen(plugins.start),
     Effect.andThen(remount),
+    Effect.andThen(Deferred.succeed(work, undefined)),
     Effect.andThen(Effect.sync(lifecycle.serve)),
   )
   yield* plugins.changes.pipe(

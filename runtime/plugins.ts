@@ -1,22 +1,24 @@
-/** The plugins of this service: those that come with it, and those that the settings add. */
+/** The plugins of this service: those that come with it, those that the settings add, and the policies that are installed. */
 import { Context, Effect, Layer } from "effect"
 import { policyEvents } from "#core/hook/events.ts"
 import type { Plugin } from "#core/plugin.ts"
 import type { Route } from "#core/route.ts"
 import { runEvents } from "#core/run/events.ts"
 import type { SettingsValues } from "#core/settings.ts"
+import { sandboxPolicy } from "#plugins/sandbox-policy/plugin.ts"
 import { questions } from "#policies/questions.ts"
+import { PluginAdministration } from "#runtime/plugin-host/administration.ts"
 import type { Candidate } from "#runtime/plugin-host/candidate.ts"
-import { hooksLayer } from "#runtime/plugin-host/hooks/layer.ts"
 import { PluginHost } from "#runtime/plugin-host/host.ts"
 import { loadNative } from "#runtime/plugin-host/native.ts"
 import { installedCandidates } from "#runtime/plugin-host/packages/candidates.ts"
-import { pluginsFolder } from "#runtime/plugin-host/packages/plugins-folder.ts"
+import { homeOf } from "#runtime/plugin-host/packages/home.ts"
+import { readSwitches } from "#runtime/plugin-host/packages/switches-file.ts"
 import { pluginRoutePlaces, pluginRoutes } from "#runtime/plugin-host/routes.ts"
 import { version } from "#runtime/version.ts"
 
 /** One line is one feature: delete it with its folder, and the feature is gone. */
-export const builtIn: ReadonlyArray<Plugin> = []
+export const builtIn: ReadonlyArray<Plugin> = [sandboxPolicy]
 
 export interface PluginsOptions {
   readonly safeMode?: boolean
@@ -29,16 +31,15 @@ export const makePlugins = Effect.fnUntraced(function* (
   { safeMode = false }: PluginsOptions,
 ) {
   const native = yield* loadNative({ plugins: settings.Plugins.Native, workingDirectory: process.cwd(), safeMode })
-  const installed = yield* installedCandidates({
-    plugins: pluginsFolder(settings.Data.Directory),
-    world: { version },
-  })
+  const home = homeOf(settings)
+  const installed = yield* installedCandidates(home)
+  const switches = yield* readSwitches(home.plugins)
   const candidates: ReadonlyArray<Candidate> = [
     ...builtIn.map((plugin): Candidate => ({ plugin, source: { kind: "built-in" } })),
     ...native,
     ...installed,
   ]
-  const layer = PluginHost.layer({
+  const host = PluginHost.layer({
     candidates,
     settings: settings.Plugins,
     version,
@@ -46,13 +47,18 @@ export const makePlugins = Effect.fnUntraced(function* (
     coreRoutes: [...core, ...pluginRoutePlaces],
     coreEvents: [...runEvents, ...policyEvents].map((event) => event.type),
     safeMode,
-  }).pipe(Layer.provideMerge(hooksLayer))
+    switches,
+  })
+  const layer = PluginAdministration.layer(home, { installed, switches }).pipe(Layer.provideMerge(host))
   const context = yield* Layer.build(layer)
-  const host = Context.get(context, PluginHost)
+  const { start, changes, routes } = Context.get(context, PluginHost)
+  const { follower } = Context.get(context, PluginAdministration)
+  const scope = yield* Effect.scope
   const administration = yield* Effect.provideContext(pluginRoutes, context)
   return {
-    start: host.start,
-    changes: host.changes,
-    routes: Effect.map(host.routes, (routes) => [...administration, ...routes]),
+    /** Starts what is enabled, and follows what is installed from then on. */
+    start: Effect.andThen(start, Effect.asVoid(Effect.forkIn(follower.run, scope))),
+    changes,
+    routes: Effect.map(routes, (contributed) => [...administration, ...contributed]),
   }
 })

@@ -5,8 +5,9 @@ import { accessRoutes } from "#core/project/access-routes.ts"
 import { projectRoutes } from "#core/project/routes.ts"
 import type { Route } from "#core/route.ts"
 import { controlRoutes } from "#core/run/control-routes.ts"
-import { reviewRoutes } from "#core/run/review-routes.ts"
+import { fileRoutes } from "#core/run/file-routes.ts"
 import { runRoutes } from "#core/run/routes.ts"
+import { startRoutes } from "#core/run/start-routes.ts"
 import { Settings, type SettingsValues } from "#core/settings.ts"
 import { Sql } from "#core/sql.ts"
 import { docsRoutes } from "#gateway/docs-page.ts"
@@ -14,6 +15,9 @@ import type { Lifecycle } from "#gateway/lifecycle.ts"
 import { openApiRoute } from "#gateway/openapi.ts"
 import { streamRoutes } from "#gateway/streams/routes.ts"
 import { systemRoutes } from "#gateway/system-routes.ts"
+import { byokRoutes } from "#runtime/model/byok/routes.ts"
+import { insightRoutes } from "#runtime/runs/routes/insight.ts"
+import { reviewRoutes } from "#runtime/runs/routes/review.ts"
 import { version } from "#runtime/version.ts"
 
 const about = {
@@ -38,7 +42,11 @@ export const coreRoutes = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
     aiConfigured: hasModelProvider(settings),
   })
   return [
+    ...(yield* startRoutes),
     ...(yield* runRoutes),
+    ...(yield* fileRoutes),
+    ...(yield* insightRoutes),
+    ...(yield* byokRoutes),
     ...(yield* reviewRoutes),
     ...(yield* controlRoutes),
     ...(yield* streamRoutes),

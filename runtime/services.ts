@@ -9,7 +9,13 @@ import { RunLife } from "#core/run/life.ts"
 import { Runs } from "#core/run/runs.ts"
 import { RunWaits } from "#core/run/waits.ts"
 import { Streams } from "#gateway/streams/streams.ts"
+import { checkoutsLayer } from "#runtime/git/checkouts.ts"
 import { repositoryLayer } from "#runtime/git/repository.ts"
+import { ByokProviders } from "#runtime/model/byok/providers.ts"
+import { modelsLayer } from "#runtime/model/models.ts"
+import { Outgoing } from "#runtime/outgoing/outgoing.ts"
+import { hooksLayer } from "#runtime/plugin-host/hooks/layer.ts"
+import { sandboxLayer } from "#runtime/sandbox/sandbox.ts"
 
 /** Needs `Sql` and `Settings`. */
 export const coreServices = Layer.mergeAll(
@@ -18,7 +24,17 @@ export const coreServices = Layer.mergeAll(
   RunWaits.layer,
   RoleAssignments.layer,
   Streams.layer,
+  hooksLayer,
 ).pipe(
   Layer.provideMerge(Layer.mergeAll(Runs.layer, RunLife.layer, accessLayer, repositoryLayer)),
+  // what acts in the world: models, checkouts, commands, pages
+  Layer.provideMerge(
+    Layer.mergeAll(
+      modelsLayer.pipe(Layer.provideMerge(ByokProviders.layer)),
+      checkoutsLayer,
+      sandboxLayer,
+      Outgoing.layer,
+    ),
+  ),
   Layer.provideMerge(EventLog.layer),
 )

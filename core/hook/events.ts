@@ -20,7 +20,15 @@ const author = {
   abi: Schema.NullOr(Schema.Int),
 }
 
-const measured = { fuel: Schema.NullOr(Schema.Finite), duration_ms: Schema.Finite }
+const measured = {
+  fuel: Schema.NullOr(Schema.Finite),
+  duration_ms: Schema.Finite,
+  /**
+   * Where a policy called hosts or read what it had kept: how often, and a digest of what was asked and answered. The answers are not kept:
+   * such a decision cannot be checked by asking again.
+   */
+  io: Schema.optionalKey(Schema.Struct({ calls: Schema.Int, digest: Schema.String })),
+}
 
 export const PolicyDecision = defineEvent(
   "policy.decision",

@@ -21,13 +21,25 @@ export class HookFault extends Data.TaggedError("HookFault")<{
   readonly reason: FaultReason
   readonly message: string
   readonly fuel?: number
+  readonly io?: IoUse
 }> {}
+
+/** What a plugin asked of the world while it answered: the same question again may be answered otherwise. */
+export interface IoUse {
+  readonly calls: number
+  /** `sha256:` and a digest of all that was asked and answered. */
+  readonly digest: string
+}
 
 export interface HookReply {
   /** The answer as a JSON value. It is decoded with the question's schema before anybody sees it. */
   readonly answer: unknown
+  /** True: it has no opinion, and `answer` is not looked at. As good as no reply, but that it took fuel. */
+  readonly noOpinion?: boolean
   /** Fuel that the answer took, where it is metered. */
   readonly fuel?: number
+  /** Absent: it depends on the question and the settings alone, where it is metered. */
+  readonly io?: IoUse
 }
 
 /** `shadow`: asked beside the others and recorded, but never listened to. */

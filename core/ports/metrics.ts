@@ -11,11 +11,15 @@ export const counters = {
   svc_events_appended_total: "Events committed to the log.",
   svc_event_batches_total: "Group commits of the event log.",
   svc_streams_cut_total: "Streams ended because their reader was too slow.",
+  svc_policy_answers_total: "Questions that plugins were asked, by plugin, question, mode and outcome.",
+  svc_policy_faults_total: "Questions that plugins could not answer, by plugin and reason.",
+  svc_policy_fuel_total: "Fuel that the answers of policies took, by plugin.",
   svc_metrics_dropped_total: "Values that were not counted, for too many label values.",
 } as const
 
 export const histograms = {
   svc_http_request_duration_seconds: "Seconds until the answer was sent, by method, route and status.",
+  svc_policy_duration_seconds: "Seconds until a plugin had answered a question, by plugin and question.",
   svc_event_append_duration_seconds: "Seconds from an append to its commit.",
 } as const
 

@@ -29,6 +29,11 @@ export type VisibleProject = Project & {
 
 export interface ProjectsShape {
   readonly create: (project: NewProject, owner: string) => Answer<VisibleProject>
+  /** A repository that runs may work on, by its path; refuses one that is not there or not allowed. `field` names the input. */
+  readonly workspace: (
+    path: string,
+    field: string,
+  ) => Answer<{ readonly realPath: string; readonly defaultBranch: string }>
   readonly get: (projectId: string) => Answer<VisibleProject>
   /** Projects in which `principal` has a role, newest first. */
   readonly list: (
@@ -69,13 +74,13 @@ export class Projects extends Context.Service<Projects, ProjectsShape>()("core/P
       })
 
       /** The branch of the repository in `path`, or why it cannot be a working directory. */
-      const inspect = Effect.fnUntraced(function* (path: string) {
-        const wrong = (message: string) => refuseInput([{ path: "body.working_directory", message }], message)
+      const inspect = Effect.fnUntraced(function* (path: string, field = "working_directory") {
+        const wrong = (message: string) => refuseInput([{ path: `body.${field}`, message }], message)
         const { realPath, isRepository, defaultBranch } = yield* repository.inspect(path)
         if (realPath === null) return yield* wrong("Repository path does not exist.")
         // first the place, so that nothing is told of what lies outside
-        if (!(yield* insideRoots(realPath))) return yield* wrong("working_directory is not in an allowed folder.")
-        if (!isRepository) return yield* wrong("working_directory is not the top folder of a git repository.")
+        if (!(yield* insideRoots(realPath))) return yield* wrong(`${field} is not in an allowed folder.`)
+        if (!isRepository) return yield* wrong(`${field} is not the top folder of a git repository.`)
         return { realPath, defaultBranch: defaultBranch ?? detached }
       })
 
@@ -118,6 +123,7 @@ export class Projects extends Context.Service<Projects, ProjectsShape>()("core/P
           )
           return { ...project, available: true }
         }),
+        workspace: Effect.fn("Projects.workspace")(inspect),
         get: Effect.fn("Projects.get")(function* (projectId: string) {
           return yield* seen((yield* store.find(projectId)) ?? (yield* refuse("project_not_found")))
         }),

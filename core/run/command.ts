@@ -22,7 +22,7 @@ export type RunCommand =
   /** Commit and merge without a review decision: first the slot, then the merge. */
   | { readonly _tag: "TakeCommitSlot"; readonly by: string }
   | { readonly _tag: "ReleaseCommitSlot"; readonly reason: string; readonly treeHash?: string }
-  | { readonly _tag: "StartMerge"; readonly by: string }
+  | { readonly _tag: "StartMerge"; readonly by: string; readonly treeHash?: string }
   /** The merge could not be tried now, and nothing was changed. */
   | { readonly _tag: "BlockMerge"; readonly reason: string }
   | {

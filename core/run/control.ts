@@ -9,6 +9,7 @@ import { EventLog } from "#core/event-log.ts"
 import { type Refusal, refuse } from "#core/refusal.ts"
 import { type Decided, decideAnswer, decideShell, decideTool, scopeOf } from "#core/run/control/decide.ts"
 import { makeControlDesk, maxLineage } from "#core/run/control/desk.ts"
+import { bareHash } from "#core/run/control/state.ts"
 import { autoApproves, type ControlView, runsOnAutopilot } from "#core/run/control/verdict.ts"
 import { AutoApproveChanged, AutopilotChanged } from "#core/run/events/control.ts"
 import { makeWorkStore } from "#core/run/work-store.ts"
@@ -41,7 +42,7 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
     Effect.gen(function* () {
       const sql = yield* Sql
       const log = yield* EventLog
-      const { read, hold, deciding, view } = makeControlDesk(sql, log)
+      const { read, hold, deciding, view, family } = makeControlDesk(sql, log)
       const { wake } = makeWorkStore(sql)
 
       /** The run that waits with this request: this one, or a run below it that told it so. */
@@ -57,6 +58,24 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
         return runId
       })
 
+      /** The run that waits with this command: this one, or a run below it that told it so. */
+      const shellOwnerOf = Effect.fnUntraced(function* (runId: string, commandHash: string) {
+        const hash = bareHash(commandHash)
+        let level: ReadonlyArray<string> = [runId]
+        for (let depth = 0; depth < maxLineage && level.length > 0; depth++) {
+          const states = yield* Effect.forEach(level, read)
+          const found = states.findIndex(({ state }) => state.shell.get(hash)?.state === "pending")
+          if (found >= 0) return level[found] ?? runId
+          level = [...new Set(states.flatMap(({ state }) => [...state.children.values()]))]
+        }
+        return runId
+      })
+
+      /** What was decided for more than one call may be what others wait for. */
+      const wakeFamily = Effect.fnUntraced(function* (runId: string) {
+        yield* Effect.forEach(yield* family(runId), wake, { discard: true })
+      })
+
       const decideToolOf = Effect.fnUntraced(function* (
         runId: string,
         requestId: string,
@@ -68,7 +87,7 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
         const { state, applied } = yield* deciding(owner, (control, now) =>
           decideTool(control, requestId, choice, scopeOf(scope), by, now),
         )
-        yield* wake(owner)
+        yield* choice === "approved" && scopeOf(scope) !== "once" ? wakeFamily(owner) : wake(owner)
         return { runId: owner, state, applied }
       })
 
@@ -78,11 +97,13 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
         choice: "approved" | "denied",
         by: string,
       ) {
-        const { state, applied } = yield* deciding(runId, (control, now) =>
+        const owner = yield* shellOwnerOf(runId, commandHash)
+        const { state, applied } = yield* deciding(owner, (control, now) =>
           decideShell(control, commandHash, choice, by, now),
         )
-        yield* wake(runId)
-        return { runId, state, applied }
+        // a refusal stands for the runs below as well
+        yield* choice === "denied" ? wakeFamily(owner) : wake(owner)
+        return { runId: owner, state, applied }
       })
 
       /** Sets a switch in the row and in the log. Nothing is appended where it is so already. */
@@ -128,7 +149,9 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
           function* (runId: string, enabled: boolean, by: string) {
             const event = AutoApproveChanged.of({ enabled, changedBy: by })
             const update = sql`update runs set auto_approve_tools = ${enabled} where run_id = ${runId}`
-            return yield* switching(runId, enabled, autoApproves, event, update)
+            const changed = yield* switching(runId, enabled, autoApproves, event, update)
+            if (changed) yield* wakeFamily(runId)
+            return changed
           },
           (effect) => sql.transaction(effect),
         ),

@@ -101,8 +101,14 @@ export const changeOf = (command: RunCommand): RunChange => {
     case "Decline":
       return { status: "declined", result: "declined", reviewedBy: command.by }
     case "Approve":
-    case "StartMerge":
       return { status: "merging", reviewedBy: command.by, reviewReady: false }
+    case "StartMerge":
+      return {
+        status: "merging",
+        reviewedBy: command.by,
+        reviewReady: false,
+        ...(command.treeHash === undefined ? {} : { treeHash: command.treeHash }),
+      }
     case "TakeCommitSlot":
       return { status: "committing", reviewedBy: command.by, reviewReady: false }
     case "ReleaseCommitSlot":
@@ -149,10 +155,7 @@ export const eventsOf = (after: RunState, command: RunCommand): ReadonlyArray<Ne
     case "Reopen":
       return [revisionStarted(after)]
     case "RequestChanges":
-      return [
-        ReviewChangesRequested.of({ comment: command.comment, reviewer: command.by }),
-        revisionStarted(after),
-      ]
+      return [ReviewChangesRequested.of({ comment: command.comment, reviewer: command.by }), revisionStarted(after)]
     case "Decline":
       return [ReviewDeclined.of({ reviewer: command.by })]
     case "Approve":

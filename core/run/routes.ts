@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import { subjectOf } from "#core/auth/caller.ts"
 import { PageOf, pageOf, pageQuery, windowOf } from "#core/page.ts"
+import { Checkouts } from "#core/ports/checkouts.ts"
 import { query } from "#core/query.ts"
 import { refuse } from "#core/refusal.ts"
 import { access, type Route, reply, route } from "#core/route.ts"
@@ -44,8 +45,9 @@ const ListQuery = Schema.Struct({
 
 const Summaries = PageOf(SummaryAnswer)
 
-export const runRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs> = Effect.gen(function* () {
+export const runRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Checkouts> = Effect.gen(function* () {
   const runs = yield* Runs
+  const checkouts = yield* Checkouts
   return [
     route<ById, Record<never, never>, undefined, typeof RunAnswer.Type>({
       method: "GET",
@@ -73,7 +75,16 @@ export const runRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs> = Effec
       summary: "Cancel the run where it is active, and delete it with its children and events",
       tag,
       statuses: [204],
-      handle: ({ params, caller }) => Effect.as(runs.remove(params.id, subjectOf(caller)), reply.empty()),
+      handle: Effect.fn("runs.delete")(function* ({ params, caller }) {
+        for (const { runId, repository } of yield* runs.remove(params.id, subjectOf(caller))) {
+          if (repository === null) continue
+          // the record is gone in any case; a checkout that is left behind is only disk
+          yield* checkouts
+            .remove({ runId, repository }, { branch: true })
+            .pipe(Effect.catchTag("CheckoutFailed", ({ message }) => Effect.logWarning(message)))
+        }
+        return reply.empty()
+      }),
     }),
     route<ById, Record<never, never>, undefined, typeof Cancelled.Type>({
       method: "POST",

@@ -50,8 +50,11 @@ export interface RunsShape {
   /** A new run that does the same again; `changed: false`: it was there already. */
   readonly retry: (runId: string, by: string) => Answer<Transitioned>
   readonly archive: (runId: string) => Answer<Run>
-  /** Cancels what is active, then removes the run, its children and their logs. */
-  readonly remove: (runId: string, by: string) => Answer<void>
+  /** Cancels what is active, then removes the run, its children and their logs. Gives the runs that are gone. */
+  readonly remove: (
+    runId: string,
+    by: string,
+  ) => Answer<ReadonlyArray<{ readonly runId: string; readonly repository: string | null }>>
   /** What the agents of an ended run did, in order. */
   readonly history: (runId: string) => Answer<ReadonlyArray<HistoryItem>>
   readonly activeOfProject: (projectId: string) => Effect.Effect<ReadonlyArray<string>, DatabaseUnavailable>
@@ -132,7 +135,9 @@ export class Runs extends Context.Service<Runs, RunsShape>()("core/Runs") {
             const run = yield* store.change(runId, guardOf(command), changeOf(command), fence)
             if (run !== undefined) {
               if (command._tag === "RequestChanges" || command._tag === "Reopen") {
-                yield* work.change(runId, { stage: "turn", instruction: command.comment, raiRevisions: 0 })
+                // numbered: the same words twice are two revisions
+                const instruction = `Revision ${run.revisions} was asked for:\n\n${command.comment}`
+                yield* work.change(runId, { stage: "turn", instruction, raiRevisions: 0 })
               }
               yield* work.wake(runId)
               yield* log.append(runId, eventsOf(run, command))
@@ -207,10 +212,10 @@ export class Runs extends Context.Service<Runs, RunsShape>()("core/Runs") {
         remove: Effect.fn("Runs.remove")(function* (runId: string, by: string) {
           // its own commit: who follows the run sees it end, and no child can be created any more
           yield* cancel(runId, { reason: "cancelled", by })
-          yield* sql.transaction(
-            Effect.gen(function* () {
-              for (const id of yield* store.remove(runId)) yield* log.remove(id)
-            }),
+          return yield* sql.transaction(
+            Effect.tap(store.remove(runId), (removed) =>
+              Effect.forEach(removed, (gone) => log.remove(gone.runId), { discard: true }),
+            ),
           )
         }),
         history: Effect.fn("Runs.history")(function* (runId: string) {

@@ -151,18 +151,15 @@ export const makeRunStore = (sql: SqlShape) => {
       (rows) => rows[0],
     )
 
-  /** Removes the run and everything below it; gives the ids that are gone. */
+  /** Removes the run and everything below it; gives what is gone. */
   const remove = (runId: string) =>
-    Effect.map(
-      sql<{ readonly runId: string }>`
-        with recursive tree as (
-          select run_id from runs where run_id = ${runId}
-          union all
-          select r.run_id from runs r join tree t on r.parent_run_id = t.run_id
-        )
-        delete from runs where run_id in (select run_id from tree) returning run_id as "runId"`,
-      (rows) => rows.map((row) => row.runId),
-    )
+    sql<{ readonly runId: string; readonly repository: string | null }>`
+      with recursive tree as (
+        select run_id from runs where run_id = ${runId}
+        union all
+        select r.run_id from runs r join tree t on r.parent_run_id = t.run_id
+      )
+      delete from runs where run_id in (select run_id from tree) returning run_id as "runId", repository`
 
   const activeOfProject = (projectId: string) =>
     Effect.map(

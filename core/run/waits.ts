@@ -10,6 +10,7 @@ import { newId } from "#core/ids.ts"
 import type { Refusal } from "#core/refusal.ts"
 import { isPast } from "#core/run/control/decide.ts"
 import { makeControlDesk } from "#core/run/control/desk.ts"
+import { type OpenRequest, openRequests, overdue } from "#core/run/control/open-requests.ts"
 import { bareHash, type ControlState, controlTypes } from "#core/run/control/state.ts"
 import { type ToolUse, verdict } from "#core/run/control/verdict.ts"
 import {
@@ -24,12 +25,14 @@ import {
 } from "#core/run/events/control.ts"
 import { runEndings } from "#core/run/events.ts"
 import { isTerminal, type RunStatus } from "#core/run/status.ts"
+import { makeTellParent } from "#core/run/waits/parent.ts"
+import { makeStanding, type StandingShape } from "#core/run/waits/standing.ts"
 import { type DatabaseUnavailable, Sql } from "#core/sql.ts"
 
 type Answer<A> = Effect.Effect<A, Refusal | DatabaseUnavailable>
 
 export interface ToolCall extends ToolUse {
-  /** Where the call goes to the network; it is then the subject. */
+  /** Where the call goes to the network; the subject, where that is null. */
   readonly url?: string
   readonly intention?: string
 }
@@ -39,7 +42,7 @@ export type Asked =
   | { readonly _tag: "Denied" }
   | { readonly _tag: "Asked"; readonly requestId: string }
 
-export interface RunWaitsShape {
+export interface RunWaitsShape extends StandingShape {
   /** Allowed or refused by what people decided before; else asked, here and on the parent's log. */
   readonly askTool: (runId: string, call: ToolCall, patience: Duration.Duration) => Answer<Asked>
   readonly toolDecision: (runId: string, requestId: string) => Answer<"approved" | "denied" | "expired">
@@ -49,6 +52,10 @@ export interface RunWaitsShape {
   readonly questionAnswer: (runId: string, requestId: string) => Answer<string | null>
   /** Uses up the approval of this command; false where there is none. Of two that try, one succeeds. */
   readonly useShellApproval: (runId: string, commandHash: string) => Answer<boolean>
+  /** What the run waits for people with now. */
+  readonly open: (runId: string) => Effect.Effect<ReadonlyArray<OpenRequest>, DatabaseUnavailable>
+  /** Ends what nobody decided in time, each once; gives what still waits, and the database's time in milliseconds. */
+  readonly expireOverdue: (runId: string) => Answer<{ readonly open: ReadonlyArray<OpenRequest>; readonly now: number }>
 }
 
 /** What a wait looks at: decided, or when it ends, and the event of its end. */
@@ -64,21 +71,14 @@ export class RunWaits extends Context.Service<RunWaits, RunWaitsShape>()("core/R
     Effect.gen(function* () {
       const sql = yield* Sql
       const log = yield* EventLog
-      const { read, hold, view } = makeControlDesk(sql, log)
+      const desk = makeControlDesk(sql, log)
+      const { read, hold, view } = desk
 
       const expiresAt = (now: number, patience: Duration.Duration): string =>
         new Date(now + Duration.toMillis(patience)).toISOString()
 
-      /** Tells the parent, where there is one, that its child waits. */
-      const tellParent = Effect.fnUntraced(function* (
-        runId: string,
-        event: (child: { childRunId: string; subtaskId: number | null }) => NewEvent,
-      ) {
-        const [run] = yield* sql<{ parentRunId: string | null; subtaskId: number | null }>`
-          select parent_run_id as "parentRunId", subtask_id as "subtaskId" from runs where run_id = ${runId}`
-        if (run === undefined || run.parentRunId === null) return
-        yield* log.append(run.parentRunId, [event({ childRunId: runId, subtaskId: run.subtaskId })])
-      })
+      const tellParent = makeTellParent(sql, log)
+      const standing = makeStanding(sql, log, desk, tellParent)
 
       const wait = <A>(runId: string, look: (state: ControlState) => Pending<A>, ended: A): Answer<A> =>
         Effect.gen(function* () {
@@ -118,11 +118,26 @@ export class RunWaits extends Context.Service<RunWaits, RunWaitsShape>()("core/R
           .pipe(Effect.catchTag("Refusal", () => Effect.void))
 
       return RunWaits.of({
+        ...standing,
+        open: (runId) => Effect.map(read(runId), ({ state }) => openRequests(state)),
+        expireOverdue: Effect.fn("RunWaits.expireOverdue")(
+          function* (runId: string) {
+            const { now } = yield* hold(runId)
+            const open = openRequests((yield* read(runId)).state)
+            const over = overdue(open, now)
+            yield* log.append(
+              runId,
+              over.map(({ expiry }) => expiry),
+            )
+            return { open: open.filter((request) => !over.includes(request)), now }
+          },
+          (effect) => sql.transaction(effect),
+        ),
         askTool: Effect.fn("RunWaits.askTool")(
           function* (runId: string, call: ToolCall, patience: Duration.Duration) {
             const { now } = yield* hold(runId)
             const control = yield* view(runId)
-            const said = verdict(control, { toolName: call.toolName, subject: call.url ?? call.subject })
+            const said = verdict(control, { toolName: call.toolName, subject: call.subject ?? call.url ?? null })
             if (said._tag === "Denied") return said
             if (said._tag === "Allowed") {
               yield* log.append(runId, [

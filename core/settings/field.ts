@@ -106,6 +106,13 @@ export const list = <S extends Schema.Top>(
 
 export const texts = (description: string, entry: typeof filledText = filledText) => list(description, entry)
 
+/** Texts where leaving them out is not the same as having none. */
+export const someTexts = (
+  description: string,
+  fallback: ReadonlyArray<string>,
+  entry: typeof filledText = filledText,
+) => described(Schema.Array(entry).check(Schema.isMaxLength(maxEntries)), description, fallback)
+
 /** A part of the configuration; absent means that all of it has its defaults. */
 export const section = <F extends Schema.Struct.Fields>(
   description: string,

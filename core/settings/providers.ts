@@ -5,6 +5,7 @@ import {
   flag,
   formOf,
   httpUrl,
+  integer,
   list,
   modelId,
   nested,
@@ -16,10 +17,21 @@ import {
 
 const headerName = formOf("a header name", /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/)
 
+/** Between the smallest that holds an agent's instructions and more than any model has. */
+const contextTokens = Schema.optionalKey(
+  Schema.Int.check(Schema.isBetween({ minimum: 4_096, maximum: 100_000_000 })).annotate({
+    description: "Tokens that the model reads and writes together, where the built-in table is wrong.",
+  }),
+)
+
+/** 32 bytes. */
+const sealingKey = formOf("32 bytes in base64, as `openssl rand -base64 32` prints them", /^[A-Za-z0-9+/]{43}=$/)
+
 const Hosted = section("The provider of the platform.", {
   Model: optionalText("Model of a run that names none.", modelId),
-  BaseUrl: optionalText("Address of the provider's API.", httpUrl),
-  ApiKey: secret("Key of the provider's API."),
+  BaseUrl: optionalText("Address of the provider's API: any that speaks OpenAI's chat completions.", httpUrl),
+  ApiKey: secret("Key of the provider's API; a server of one's own may need none."),
+  ContextTokens: contextTokens,
 })
 
 const Byok = section("A provider that the customer brings.", {
@@ -37,12 +49,58 @@ const Byok = section("A provider that the customer brings.", {
       description: "Headers to send with every request.",
     }),
   ),
+  ContextTokens: contextTokens,
 })
 
+const Scripted = section("Answers from a script instead of a model, for demonstrations and tests.", {
+  Path: optionalText("The script, a YAML file; relative to the working directory."),
+})
+
+const Tape = section(
+  "Exchanges with models, recorded in a file.",
+  {
+    Mode: choice(
+      "`record` writes what every source answers; `replay` lets the source `tape` answer from the file.",
+      ["off", "record", "replay"],
+      "off",
+    ),
+    Path: optionalText("The tape, a file of JSON lines; relative to the working directory."),
+    Names: Schema.optionalKey(
+      Schema.Record(Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]{0,31}$/)), Schema.String).annotate({
+        description: "Texts that differ from machine to machine, such as the path of a repository, by a name for them.",
+      }),
+    ),
+  },
+  ({ Mode, Path }) =>
+    Mode !== "off" && Path === undefined ? [{ path: ["Path"], issue: "A tape needs a path to be used" }] : [],
+)
+
 export const Providers = section("Providers of models.", {
-  Default: choice("The provider of a project that names none.", ["hosted", "byok"], "hosted"),
+  Default: choice(
+    "Where the models of a run come from that names no source; `scripted` and `tape` are no models and say so.",
+    ["hosted", "byok", "scripted", "tape"],
+    "hosted",
+  ),
   Hosted: nested(Hosted),
   Byok: nested(Byok),
+  Scripted: nested(Scripted),
+  Tape: nested(Tape),
+  MaxAttempts: integer("How often one request is tried before the first part of its answer has come.", 5, {
+    min: 1,
+    max: 20,
+  }),
+  IdleTimeoutSeconds: integer("Seconds without any part of an answer until it is given up.", 300, {
+    min: 1,
+    max: 3_600,
+  }),
+  SealingKey: secret(
+    "Seals the keys of providers that administrators add, in the database; every replica needs the same. Absent: a key of its own in the data folder.",
+    sealingKey,
+  ),
+  OldSealingKeys: list(
+    "Keys that were used before and still open what they sealed.",
+    requiredSecret("A key.", sealingKey),
+  ),
 })
 
 export const Generation = section("Models that write blueprints, workflows and outcome specifications.", {

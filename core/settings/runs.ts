@@ -1,6 +1,6 @@
 /** How far a run may go, and how a plan of runs is driven. */
 import { Schema, SchemaGetter } from "effect"
-import { absolutePath, clamped, flag, integer, section, texts } from "#core/settings/field.ts"
+import { absolutePath, clamped, flag, integer, section, text, texts } from "#core/settings/field.ts"
 
 /** Minutes in a day: no wait inside a run is longer. */
 const dayMinutes = 1_440
@@ -8,6 +8,11 @@ const dayMinutes = 1_440
 export const Runs = section("Runs.", {
   MaxRevisions: integer("Change requests that one run may receive.", 10, { min: 0, max: 1_000 }),
   AllowedRepositoryRoots: texts("Folders that a repository on this machine must lie in.", absolutePath),
+  Workers: integer("Runs that this replica works on at a time; 0 leaves the work to other replicas.", 8, {
+    min: 0,
+    max: 1_000,
+  }),
+  CommitEmail: text("Address of the author in the commits of agents.", "svc@localhost"),
 })
 
 export const RunBounds = section("Bounds of one agent turn.", {

@@ -1,5 +1,6 @@
 /** Where the service listens, keeps its data, finds its database, and what it says of itself. */
 import {
+  absolutePath,
   choice,
   decimal,
   flag,
@@ -8,9 +9,11 @@ import {
   httpUrl,
   integer,
   list,
+  nested,
   optionalText,
   secret,
   section,
+  someTexts,
   text,
   textOf,
   texts,
@@ -81,8 +84,31 @@ const nativePlugin = section(
     (Path === undefined) === (Package === undefined) ? [{ path: [], issue: "Expected either Path or Package" }] : [],
 )
 
+const grantable = formOf(
+  "net, config or kv, or one permission such as net:https://api.example.com",
+  /^(?:kv|config(?::[A-Za-z][A-Za-z0-9_.-]*)?|net(?::https:\/\/[a-z0-9.:-]+)?)$/,
+).annotate({ description: "All permissions of a kind, or one of them." })
+
+const PolicyCeiling = section("The most that one answer of any policy may cost; its manifest may ask for less.", {
+  MemoryMiB: integer("MiB of memory.", 64, { min: 1, max: 1_024 }),
+  Fuel: integer("Units of fuel: about one for each instruction.", 1_000_000_000, { min: 1_000, max: 100_000_000_000 }),
+  InputKiB: integer("KiB of a question.", 1_024, { min: 1, max: 16_384 }),
+  OutputKiB: integer("KiB of an answer.", 1_024, { min: 1, max: 16_384 }),
+  WallClockMilliseconds: integer("Milliseconds, where it runs in threads of its own.", 2_000, { min: 1, max: 60_000 }),
+})
+
 export const Plugins = section("Which plugins run.", {
   Enabled: texts("Names of the plugins that run; empty means every built-in one and every one of Native.", pluginName),
+  Directory: optionalText(
+    "Folder of the policies that are installed, an absolute path that all replicas share; absent means plugins in the data folder.",
+    absolutePath,
+  ),
+  Grantable: someTexts(
+    "What policies may be granted at all; an empty list is nothing.",
+    ["config", "kv", "net"],
+    grantable,
+  ),
+  Ceiling: nested(PolicyCeiling),
   Native: list("Third-party plugins, loaded into this process.", nativePlugin),
   Settings: free("The settings of each plugin, by its name; what may be set is the plugin's to say."),
 })

@@ -44,14 +44,23 @@ export const SessionEntry = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("message"), message: ModelMessage }),
   /** Written before a call has any effect: a call that was started and has no result was cut off. */
   Schema.Struct({ kind: Schema.Literal("call_started"), callId: Schema.String }),
+  /** After its start: it waits for a person, had no effect so far, and is called again when they have decided. */
+  Schema.Struct({ kind: Schema.Literal("call_waits"), callId: Schema.String }),
   Schema.Struct({
     kind: Schema.Literal("call_result"),
     call: ModelCall,
     text: Schema.String,
     isError: Schema.Boolean,
   }),
-  /** All entries before it are replaced by this text when the model is asked. */
-  Schema.Struct({ kind: Schema.Literal("compaction"), summary: Schema.String }),
+  /**
+   * All entries before it are replaced by this text when the model is asked, but for the last `keeps` of them
+   * (of those that the compaction before it left); none where absent.
+   */
+  Schema.Struct({
+    kind: Schema.Literal("compaction"),
+    summary: Schema.String,
+    keeps: Schema.optionalKey(Schema.Int),
+  }),
 ])
 export type SessionEntry = typeof SessionEntry.Type
 

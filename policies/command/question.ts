@@ -1,6 +1,6 @@
 /**
- * `command.run`: may this shell command run? Asked after the patterns of the sandbox policy, which may already have
- * asked a person. Nothing is refused without a plugin.
+ * `command.run`: may this shell command run? Asked after the sandbox policy was looked at and before a person is
+ * asked, and again when the person has decided. Nothing is refused without a plugin.
  */
 import { Schema } from "effect"
 import { guardQuestion } from "#core/hook.ts"

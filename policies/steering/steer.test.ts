@@ -243,6 +243,22 @@ const table: ReadonlyArray<readonly [behaviour: string, given: Given, expected: 
     { decision: "dispatch_fresh", attempt: 3 },
   ],
   [
+    "locks out the author where a person sends assembled work back",
+    { signal: { source: "human-review", treeHash: "t" } },
+    {
+      rationale: "author_locked_out",
+      assignments: [{ subtaskId: 1, assignedAgent: "reserve", lockedOutAgents: ["agent-1"] }],
+    },
+  ],
+  [
+    "locks nobody out where a person redirects work that was not assembled",
+    { signal: { source: "human-review" } },
+    {
+      rationale: "fresh_dispatch_requested",
+      assignments: [{ subtaskId: 1, assignedAgent: "agent-1", lockedOutAgents: [] }],
+    },
+  ],
+  [
     "starts every budget anew where a person wants changes",
     { signal: { source: "human-review" }, used: 6, subtasks: [subtask(1, { recoveryAttempts: 3 })] },
     { decision: "dispatch_fresh", resetBudgets: true, attempt: 1 },

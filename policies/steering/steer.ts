@@ -7,13 +7,17 @@
  * 4. A correction (`amend`, `send`) goes to the same child while it can be resumed; else a fresh one is dispatched
  *    to the same agent, for it was not the agent's fault.
  * 5. A gate's rejection locks out the authors who are meant, and nobody else. What depends on them is
- *    dispatched again with its own agents.
+ *    dispatched again with its own agents. A person who redirects work before it is assembled rejects nobody.
  * 6. Where the lockout leaves nobody: the same agent again, if there is something to start from; else a person.
  */
 import type { Assignment, SteeringAnswer, SteeringAsk, SteeringSignal, SubtaskView } from "#policies/steering/model.ts"
 import { dependentsOf, scopeOf } from "#policies/steering/scope.ts"
 
 const gates: ReadonlySet<SteeringSignal["source"]> = new Set(["human-review", "rai", "rubberduck", "build-test"])
+
+/** A gate has seen the work; a person has where the feedback is about an assembled tree. */
+const rejects = ({ source, treeHash }: SteeringSignal): boolean =>
+  gates.has(source) && (source !== "human-review" || treeHash !== null)
 
 export const steer = ({ signal, plan, budgets }: SteeringAsk): SteeringAnswer => {
   const { verb, severity, source } = signal
@@ -52,7 +56,7 @@ export const steer = ({ signal, plan, budgets }: SteeringAsk): SteeringAnswer =>
       attempt,
     }
   }
-  const reassigned = gates.has(source) && !corrects ? implicated.map(lockOut) : implicated.map(sameAgent)
+  const reassigned = implicated.map(rejects(signal) && !corrects ? lockOut : sameAgent)
   const stuck = implicated.filter((_, index) => reassigned[index] === undefined)
   if (stuck.length > 0) return { ...escalate("lockout_no_context", stuck), ...found }
   const takeovers = reassigned.filter((reassignment) => reassignment !== undefined)
@@ -116,8 +120,8 @@ const lockOut = (subtask: SubtaskView): Reassignment | undefined => {
   return hasContext ? { ...sameAgent(subtask), degraded: true } : undefined
 }
 
-const rationaleOf = ({ source }: SteeringSignal, takeovers: ReadonlyArray<Reassignment>, corrects: boolean): string => {
+const rationaleOf = (signal: SteeringSignal, takeovers: ReadonlyArray<Reassignment>, corrects: boolean): string => {
   if (takeovers.some(({ degraded }) => degraded)) return "single_eligible_agent"
   if (corrects) return "not_resumable"
-  return gates.has(source) ? "author_locked_out" : "fresh_dispatch_requested"
+  return rejects(signal) ? "author_locked_out" : "fresh_dispatch_requested"
 }

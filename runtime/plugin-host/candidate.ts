@@ -13,6 +13,8 @@ export interface Candidate {
   readonly source: PluginSource
   /** It could not even be read: why. `plugin` then has a name and nothing else. */
   readonly problem?: string
+  /** It is not to run: why. It is listed, and nothing else. */
+  readonly off?: string
 }
 
 export const isThirdParty = ({ source }: Candidate): boolean => source.kind !== "built-in"

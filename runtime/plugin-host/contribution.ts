@@ -79,14 +79,14 @@ const toolProblems = (plugin: Plugin, { tools = [], routes = [] }: Contribution,
   })
 
 const hookProblems = (plugin: Plugin, { hooks = [] }: Contribution, { questions }: World): Problems =>
-  hooks.flatMap(({ question: name, priority, answer }) => {
+  hooks.flatMap(({ question: name, priority, mode, answer }) => {
     const question = questions.find((known) => known.name === name)
     return [
       ...questionProblem(name, questions),
       ...(Number.isFinite(priority) ? [] : [`The priority of its answer to ${name} is not a number.`]),
       ...(typeof answer === "function" ? [] : [`Its answer to ${name} is not a function.`]),
-      // otherwise the question would be open while the plugin cannot start
-      ...(question !== undefined && alwaysClosed(question) && !(plugin.hooks ?? []).includes(name)
+      // otherwise the question would be open while the plugin cannot start; a shadow opens nothing
+      ...(question !== undefined && mode !== "shadow" && alwaysClosed(question) && !(plugin.hooks ?? []).includes(name)
         ? [`It answers ${name}, which fails closed, and did not tell so in advance: add it to the plugin's hooks.`]
         : []),
     ]

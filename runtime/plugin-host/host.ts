@@ -2,7 +2,7 @@
  * Runs the plugins: starts those that are enabled, each in a scope of its own, and takes out those that fail.
  * A plugin that cannot start, or that faults 5 times in 60 s, costs the service that plugin and nothing else: its
  * routes answer 503 with its name, its guards refuse, the reasons are kept. What is switched here lasts as long as
- * this process; the settings say what the next one begins with.
+ * this process; administration.ts makes it last.
  *
  * An exchange sets up the new plugin first, hands over in one step, and closes the old one after its last answer.
  */
@@ -38,6 +38,8 @@ export interface PluginHostOptions {
   readonly coreEvents: ReadonlyArray<string>
   /** Third-party plugins stay off, whatever the settings say. */
   readonly safeMode?: boolean
+  /** Plugins that were switched on or off, whatever the settings say. */
+  readonly switches?: ReadonlyMap<string, boolean>
 }
 
 /** A tool with its plugin and the route that answers it. */
@@ -64,9 +66,13 @@ export interface PluginHostShape {
   readonly disable: (name: string) => Effect.Effect<PluginReport, Refusal>
   /** Sets it up anew and exchanges it. Where that fails the running one stays. */
   readonly reload: (name: string) => Effect.Effect<PluginReport, Refusal>
-  /** Adds a plugin and starts it, or exchanges the one of that name and source kind: a new version of a module. */
+  /**
+   * Makes the plugin of that name and source kind what the candidate is: added, exchanged, or stopped where it is off. Fails with
+   * `plugin_not_startable` where it should run and does not: with a problem of its own its guards are closed; where it only cannot
+   * take over, the one before goes on.
+   */
   readonly install: (candidate: Candidate) => Effect.Effect<PluginReport, Refusal>
-  /** Disables a third-party plugin and forgets it. */
+  /** Stops a policy that was installed, and forgets it. */
   readonly uninstall: (name: string) => Effect.Effect<void, Refusal>
 }
 
@@ -99,13 +105,22 @@ const makeHost = Effect.fnUntraced(function* (options: PluginHostOptions) {
     life.fault(plugin, "hook", question, `${reason}: ${message}`),
   )
 
-  const wanted = (candidate: Candidate): boolean =>
-    !(safeMode && isThirdParty(candidate)) &&
-    (settings.Enabled.length === 0 || settings.Enabled.includes(candidate.plugin.name))
+  /** Why it is not to run; undefined where it is. */
+  const offReason = (candidate: Candidate): string | undefined => {
+    const { plugin, source, off } = candidate
+    if (off !== undefined) return off
+    if (safeMode && isThirdParty(candidate)) return "The service runs in safe mode, without third-party plugins."
+    const switched = options.switches?.get(plugin.name)
+    if (switched === false) return switchedOff
+    // what is installed is switched where it is installed, not by the settings
+    if (switched === true || source.kind === "wasm" || settings.Enabled.length === 0) return undefined
+    return settings.Enabled.includes(plugin.name) ? undefined : "Plugins:Enabled does not name it."
+  }
 
   const start = Effect.gen(function* () {
-    for (const entry of entries) if (!wanted(entry.candidate)) entry.reasons = [offReason(entry.candidate, safeMode)]
-    const enabled = entries.filter(({ candidate }) => wanted(candidate))
+    const reasons = entries.map((entry) => [entry, offReason(entry.candidate)] as const)
+    for (const [entry, reason] of reasons) if (reason !== undefined) entry.reasons = [reason]
+    const enabled = reasons.flatMap(([entry, reason]) => (reason === undefined ? [entry] : []))
     const { order, circles } = startOrder(enabled.map(({ candidate }) => candidate))
     for (const candidate of order) {
       const entry = enabled.find((each) => each.candidate === candidate)
@@ -151,7 +166,7 @@ const makeHost = Effect.fnUntraced(function* (options: PluginHostOptions) {
         extra: { required_by: names },
       })
     }
-    yield* life.stop(entry, ["An administrator switched it off."])
+    yield* life.stop(entry, [switchedOff])
   })
 
   const exchange = Effect.fnUntraced(function* (entry: Entry, candidate: Candidate) {
@@ -178,10 +193,19 @@ const makeHost = Effect.fnUntraced(function* (options: PluginHostOptions) {
       Effect.map(find(name), ({ faults }) =>
         faults.latest().map((fault) => ({ ...fault, at: new Date(fault.at).toISOString() })),
       ),
-    enable: (name) => change(name, (entry) => (entry.state === "running" ? Effect.void : started(entry))),
+    enable: (name) =>
+      change(name, (entry) => {
+        if (entry.state === "running") return Effect.void
+        const { off } = entry.candidate
+        return off === undefined ? started(entry) : notStartable(name, [off])
+      }),
     disable: (name) => change(name, disable),
     reload: (name) =>
-      change(name, (entry) => (entry.state === "running" ? exchange(entry, entry.candidate) : started(entry))),
+      change(name, (entry) => {
+        if (entry.state === "running") return exchange(entry, entry.candidate)
+        const { off } = entry.candidate
+        return off === undefined ? started(entry) : notStartable(name, [off])
+      }),
     install: (candidate) =>
       Effect.suspend(() => {
         const { name } = candidate.plugin
@@ -190,19 +214,29 @@ const makeHost = Effect.fnUntraced(function* (options: PluginHostOptions) {
           if (entry.candidate.source.kind !== candidate.source.kind) {
             return notStartable(name, [`A plugin of that name is there already, from another source.`])
           }
-          if (entry.state === "running") return exchange(entry, candidate)
+          const off = offReason(candidate)
+          if (off === undefined && candidate.problem === undefined && entry.state === "running") {
+            const stays = (message: string) => [
+              `${candidate.plugin.version ?? "Another one"} cannot take over: ${message}`,
+            ]
+            return Effect.tapError(exchange(entry, candidate), ({ message }) =>
+              Effect.sync(() => (entry.reasons = stays(message))),
+            )
+          }
           entry.candidate = candidate
-          return started(entry)
+          // its questions are as the candidate tells them; a shadow of before closes nothing now
+          entry.handlers = entry.handlers?.filter(({ mode }) => mode === "enforce")
+          return off === undefined ? started(entry) : life.stop(entry, [off])
         })
       }),
     uninstall: (name) =>
-      Effect.asVoid(
-        change(name, (entry) =>
-          isThirdParty(entry.candidate)
-            ? Effect.tap(disable(entry), () => Effect.sync(() => entries.splice(entries.indexOf(entry), 1)))
-            : notStartable(name, ["A built-in plugin can be disabled, not removed."]),
-        ),
-      ),
+      Effect.suspend(() => {
+        const entry = entries.find(
+          ({ candidate: { plugin, source } }) => source.kind === "wasm" && plugin.name === name,
+        )
+        if (entry === undefined) return refuse("plugin_not_found")
+        return Effect.tap(disable(entry), () => Effect.sync(() => entries.splice(entries.indexOf(entry), 1)))
+      }).pipe(Effect.ensuring(changed), one.withPermits(1)),
   })
 })
 
@@ -214,10 +248,7 @@ const toolsOf = ({ state, candidate, contribution }: Entry): ReadonlyArray<Hoste
         return route === undefined ? [] : [{ plugin: candidate.plugin.name, tool, route }]
       })
 
-const offReason = (candidate: Candidate, safeMode: boolean): string =>
-  safeMode && isThirdParty(candidate)
-    ? "The service runs in safe mode, without third-party plugins."
-    : "Plugins:Enabled does not name it."
+const switchedOff = "An administrator switched it off."
 
 const notStartable = (name: string, reasons: ReadonlyArray<string>): Refusal =>
   refuse("plugin_not_startable", { message: `${name}: ${reasons.join(" ")}`, extra: { plugin: name, reasons } })

@@ -21,19 +21,7 @@ import { access, reply, route } from "#core/route.ts"
 import { Runs } from "#core/run/runs.ts"
 import { Sql } from "#core/sql.ts"
 import { toolFor } from "#core/tool.ts"
-import { agentContext } from "#policies/agent-context/question.ts"
-import { assemblyGate } from "#policies/assembly-gate/question.ts"
-import { commandRun } from "#policies/command/question.ts"
-import { edgeRequest } from "#policies/edge-request/question.ts"
-import { modelChoose } from "#policies/model-choice/question.ts"
-import { previewPublish } from "#policies/preview/question.ts"
-import { questions } from "#policies/questions.ts"
-import { raiReview } from "#policies/rai/question.ts"
-import { reviewAccept } from "#policies/review/question.ts"
-import { skillImport } from "#policies/skill-import/question.ts"
-import { steeringDecide } from "#policies/steering/question.ts"
-import { toolCall } from "#policies/tool-call/question.ts"
-import { workflowSelect } from "#policies/workflow-select/question.ts"
+import { questions, questionsByKey } from "#policies/questions.ts"
 
 export const kit = {
   /** The library, whole: `effect.Stream`, `effect.Schedule`, … The four that every plugin needs are beside it. */
@@ -68,21 +56,7 @@ export const kit = {
   Access,
   Hooks,
   Metrics,
-  questions: {
-    all: questions,
-    steeringDecide,
-    raiReview,
-    assemblyGate,
-    toolCall,
-    commandRun,
-    previewPublish,
-    reviewAccept,
-    skillImport,
-    workflowSelect,
-    modelChoose,
-    agentContext,
-    edgeRequest,
-  },
+  questions: { all: questions, ...questionsByKey },
 } as const
 
 export type PluginKit = typeof kit

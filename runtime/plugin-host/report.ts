@@ -68,8 +68,10 @@ export const diagnosticsOf = (
 ): PluginDiagnostics => {
   const inState = (state: PluginState) => reports.filter((report) => report.state === state)
   const broken = [...inState("quarantined"), ...inState("refused")]
+  const behind = inState("running").filter(({ reasons }) => reasons.length > 0)
   const problems = [
     ...broken.map(({ name, state, reasons }) => `${name} is ${state}: ${reasons.join(" ")}`),
+    ...behind.map(({ name, version, reasons }) => `${name} still runs as ${version}: ${reasons.join(" ")}`),
     ...unknownNames.map((name) => `Plugins:Enabled names ${name}, which is no plugin.`),
   ]
   return {

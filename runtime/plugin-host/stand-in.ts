@@ -5,7 +5,7 @@ import { type AnyQuestion, alwaysClosed, HookFault } from "#core/hook.ts"
 import type { Plugin } from "#core/plugin.ts"
 import type { Registered } from "#runtime/plugin-host/hooks/registry.ts"
 
-/** `known`: the handlers it had when it ran; without them, the questions that it told of in advance. */
+/** `known`: the handlers it had when it ran. Beside them, the questions that it told of in advance and did not answer then. */
 export const standIns = (
   plugin: Plugin,
   version: string,
@@ -14,20 +14,21 @@ export const standIns = (
 ): ReadonlyArray<Registered> => {
   const closed = new Set(questions.filter(alwaysClosed).map(({ name }) => name))
   const fails = () => Effect.fail(new HookFault({ reason: "unavailable", message: "The plugin is not running." }))
-  if (known !== undefined) {
-    return known
-      .filter(({ mode, failure, question }) => mode === "enforce" && (failure === "closed" || closed.has(question)))
-      .map((handler) => ({ ...handler, answer: fails }))
-  }
-  return (plugin.hooks ?? [])
-    .filter((question) => closed.has(question))
-    .map((question) => ({
-      plugin: plugin.name,
-      version,
-      question,
-      priority: defaultPriority,
-      mode: "enforce",
-      failure: "closed",
-      answer: fails,
-    }))
+  const answered = (known ?? [])
+    .filter(({ mode, failure, question }) => mode === "enforce" && (failure === "closed" || closed.has(question)))
+    .map((handler) => ({ ...handler, answer: fails }))
+  const told = (plugin.hooks ?? [])
+    .filter((question) => closed.has(question) && !known?.some((handler) => handler.question === question))
+    .map(
+      (question): Registered => ({
+        plugin: plugin.name,
+        version,
+        question,
+        priority: defaultPriority,
+        mode: "enforce",
+        failure: "closed",
+        answer: fails,
+      }),
+    )
+  return [...answered, ...told]
 }

@@ -10,9 +10,9 @@ import {
   ShellApprovalRequired,
   ToolApprovalRequired,
 } from "#core/run/events/control.ts"
-import { reviewRoutes } from "#core/run/review-routes.ts"
 import { runRoutes } from "#core/run/routes.ts"
 import { Runs } from "#core/run/runs.ts"
+import { reviewRoutes } from "#runtime/runs/routes/review.ts"
 import { callRoute } from "#test/support/call-route.ts"
 import { coreServices } from "#test/support/core-services.ts"
 

@@ -2,12 +2,14 @@
 import { Context, Effect, Layer } from "effect"
 import { accessLayer } from "#core/auth/access-store.ts"
 import { EventLog } from "#core/event-log.ts"
+import { Hooks } from "#core/hook.ts"
 import { Projects } from "#core/project/projects.ts"
 import { RoleAssignments } from "#core/project/role-assignments.ts"
 import { RunControl } from "#core/run/control.ts"
 import { Runs } from "#core/run/runs.ts"
 import { RunWaits } from "#core/run/waits.ts"
 import { Settings, type SettingsInput, settingsForTests } from "#core/settings.ts"
+import { checkoutsLayer } from "#runtime/git/checkouts.ts"
 import { type Folders, layerFakeRepository } from "#test/fakes/repository.ts"
 import { sqlOfTest, testDatabase } from "#test/support/database.ts"
 
@@ -17,6 +19,8 @@ const services = Layer.mergeAll(
   RoleAssignments.layer,
   accessLayer,
   Projects.layer,
+  checkoutsLayer,
+  Hooks.layerBuiltIn,
 ).pipe(Layer.provideMerge(Runs.layer), Layer.provideMerge(EventLog.layer))
 
 const world = (settings: SettingsInput, folders: Folders) =>

@@ -1,9 +1,13 @@
 /** A plugin host of its own, on the services of the test, closed with the test's scope. */
+import { rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { Hooks, type HooksShape } from "#core/hook.ts"
 import type { CoreServices } from "#core/plugin.ts"
 import { type SettingsInput, settingsForTests } from "#core/settings.ts"
 import { questions } from "#policies/questions.ts"
+import { PluginAdministration } from "#runtime/plugin-host/administration.ts"
 import type { Candidate } from "#runtime/plugin-host/candidate.ts"
 import { hooksLayer } from "#runtime/plugin-host/hooks/layer.ts"
 import { PluginHost, type PluginHostOptions, type PluginHostShape } from "#runtime/plugin-host/host.ts"
@@ -20,6 +24,7 @@ export const hostOf = Effect.fnUntraced(function* (
   settings: SettingsInput["Plugins"] = {},
   options: Partial<PluginHostOptions> = {},
 ) {
+  const home = { plugins: join(tmpdir(), `svc-test-plugins-${crypto.randomUUID()}`), world: { version: "0.1.0" } }
   const host = PluginHost.layer({
     candidates,
     settings: settingsForTests({ Plugins: settings }).Plugins,
@@ -29,12 +34,15 @@ export const hostOf = Effect.fnUntraced(function* (
     coreEvents: ["run.started"],
     ...options,
   }).pipe(Layer.provideMerge(hooksLayer))
-  const context = yield* Layer.build(Layer.fresh(host)).pipe(
-    Effect.provideContext(yield* Effect.context<Exclude<CoreServices, Hooks>>()),
+  const administration = PluginAdministration.layer(home, { installed: [], switches: new Map() })
+  yield* Effect.addFinalizer(() => Effect.promise(() => rm(home.plugins, { recursive: true, force: true })))
+  const services = yield* Effect.context<Exclude<CoreServices, Hooks>>()
+  const context = yield* Layer.build(Layer.fresh(Layer.provideMerge(administration, host))).pipe(
+    Effect.provideContext(services),
   )
   const plugins = Context.get(context, PluginHost)
   yield* plugins.start
-  const adminRoutes = yield* Effect.provideContext(pluginRoutes, context)
+  const adminRoutes = yield* Effect.provideContext(pluginRoutes, Context.merge(services, context))
   const made: TestHost = { ...plugins, hooks: Context.get(context, Hooks), adminRoutes }
   return made
 })

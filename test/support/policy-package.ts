@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { canonicalJson } from "#core/canonical-json.ts"
 import { sha256Of } from "#runtime/plugin-host/wasm/admission.ts"
 import { extismModule } from "#runtime/plugin-host/wasm/extism-abi.ts"
 import { wat } from "#test/fixtures/wasm/wat.ts"
@@ -55,6 +56,8 @@ export interface PackageSpec {
   /** Over our part of the manifest. */
   readonly svc?: Readonly<Record<string, unknown>>
   readonly root?: Readonly<Record<string, unknown>>
+  /** Gives the signature of a canonical manifest. */
+  readonly sign?: (canonical: string) => string
 }
 
 export const manifestFor = ({ name, version, wasm = allowing, svc, root }: PackageSpec = {}) => ({
@@ -80,8 +83,10 @@ export const manifestFor = ({ name, version, wasm = allowing, svc, root }: Packa
 /** Writes the package into a new folder of that name, and gives its path. */
 export const writePackage = (parent: string, folder: string, spec: PackageSpec = {}): string => {
   const path = join(parent, folder)
+  const manifest = manifestFor(spec)
   mkdirSync(path, { recursive: true })
-  writeFileSync(join(path, "plugin.json"), JSON.stringify(manifestFor(spec), null, 2))
+  writeFileSync(join(path, "plugin.json"), JSON.stringify(manifest, null, 2))
+  if (spec.sign !== undefined) writeFileSync(join(path, "plugin.sig"), spec.sign(canonicalJson(manifest)))
   writeFileSync(join(path, "policy.wasm"), spec.wasm ?? allowing)
   return path
 }

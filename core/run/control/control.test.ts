@@ -171,6 +171,22 @@ describe("a shell approval", () => {
     expect(told(asked, granted, used, asked).shell.get("abcdef0123")?.state).toBe("pending")
   })
 
+  it("comes too late when the request is over, and can be asked for again", () => {
+    const over = ToolApprovalResolved.of({
+      request_id: "q1",
+      tool_name: "run_command",
+      state: "expired",
+      applied: true,
+    })
+    expect(told(asked, over).shell.get("abcdef0123")?.state).toBe("expired")
+    expect(said(decideShell(told(asked, over), hash, "approved", "ada", noon))).toMatchObject({
+      extra: { state: "expired" },
+    })
+    const granted = ShellApprovalGranted.of({ command_hash: hash, granted_by: "ada" })
+    expect(told(asked, granted, over).shell.get("abcdef0123")?.state).toBe("approved")
+    expect(told(asked, over, asked).shell.get("abcdef0123")?.state).toBe("pending")
+  })
+
   it("for a command that nobody asked for is refused", () => {
     expect(said(decideShell(emptyState, hash, "approved", "ada", noon))).toMatchObject({ code: "no_pending_approval" })
   })

@@ -17,6 +17,7 @@ export const maxLineage = 8
 
 interface HeldRun {
   readonly status: RunStatus
+  readonly fence: number
   /** Milliseconds since 1970, by the database's clock. */
   readonly now: number
 }
@@ -24,13 +25,17 @@ interface HeldRun {
 export const makeControlDesk = (sql: SqlShape, log: EventLogShape) => {
   const read = makeControlReader(sql)
 
-  /** The run's row, held until the transaction ends: decisions about one run come one after the other. */
-  const hold = Effect.fnUntraced(function* (runId: string) {
+  /**
+   * The run's row, held until the transaction ends: decisions about one run come one after the other. With a
+   * fence, `lease_lost` for a worker that is no longer the run's.
+   */
+  const hold = Effect.fnUntraced(function* (runId: string, fence?: number) {
     const [run] = yield* sql<HeldRun>`
-      select status, (extract(epoch from clock_timestamp()) * 1000)::float8 as now
+      select status, fence, (extract(epoch from clock_timestamp()) * 1000)::float8 as now
         from runs where run_id = ${runId} for no key update`
     if (run === undefined) return yield* refuse("run_not_found")
     if (isTerminal(run.status)) return yield* refuse("run_not_active", { extra: { status: run.status } })
+    if (fence !== undefined && run.fence !== fence) return yield* refuse("lease_lost")
     return run
   })
 
@@ -70,5 +75,20 @@ export const makeControlDesk = (sql: SqlShape, log: EventLogShape) => {
     return { lineage: [own, ...rest], carried } satisfies ControlView
   })
 
-  return { read, hold, deciding, view }
+  /** The run and every active run below it. */
+  const family = (runId: string) =>
+    Effect.map(
+      sql<{ readonly runId: string }>`
+        with recursive tree as (
+          select run_id, 0 as level from runs where run_id = ${runId}
+          union all
+          select r.run_id, tree.level + 1
+            from runs r join tree on r.parent_run_id = tree.run_id
+           where r.ended_at is null and tree.level < ${maxLineage}
+        )
+        select run_id as "runId" from tree`,
+      (rows) => rows.map((row) => row.runId),
+    )
+
+  return { read, hold, deciding, view, family }
 }

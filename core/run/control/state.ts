@@ -14,18 +14,24 @@ import { ApprovalPolicySelected } from "#core/run/events/run.ts"
 export interface ToolRequest {
   readonly requestId: string
   readonly toolName: string
-  /** What exactly was asked for: a URL, or a digest of the arguments. */
+  /** What exactly was asked for: a digest of the arguments, or a URL. */
   readonly subject: string | null
   readonly expiresAt: string | null
   readonly state: "pending" | "approved" | "denied" | "expired"
+  /** The call that waits; null where it is not one of an agent's turn. Within a run every call has an id of its own. */
+  readonly callId: string | null
 }
 
 export interface ShellRequest {
+  readonly requestId: string
   readonly expiresAt: string | null
-  readonly state: "pending" | "approved" | "denied" | "used"
+  readonly state: "pending" | "approved" | "denied" | "used" | "expired"
+  readonly callId: string | null
 }
 
 export interface Question {
+  readonly requestId: string
+  readonly callId: string | null
   readonly expiresAt: string | null
   readonly state: "pending" | "answered" | "expired"
   readonly answer: string | null
@@ -85,9 +91,10 @@ const steps = new Map<string, Step>([
     withTool(state, {
       requestId: asked.request_id,
       toolName: asked.tool_name,
-      subject: asked.url ?? asked.subject ?? null,
+      subject: asked.subject ?? asked.url ?? null,
       expiresAt: asked.expires_at ?? null,
       state: "pending",
+      callId: asked.callId ?? null,
     }),
   ),
   on(ToolApprovalGranted, (state, granted) => grant(state, granted.request_id, granted.scope)),
@@ -96,22 +103,34 @@ const steps = new Map<string, Step>([
     if (resolved.state === "approved") return grant(state, resolved.request_id, "once")
     if (resolved.state === "denied") return deny(state, resolved.request_id)
     const request = state.tools.get(resolved.request_id)
-    return request?.state === "pending" ? withTool(state, { ...request, state: "expired" }) : state
+    if (request === undefined) return expireShell(state, resolved.request_id)
+    return request.state === "pending" ? withTool(state, { ...request, state: "expired" }) : state
   }),
   on(ShellApprovalRequired, (state, asked) =>
-    withShell(state, asked.command_hash, { expiresAt: asked.expires_at ?? null, state: "pending" }),
+    withShell(state, asked.command_hash, {
+      requestId: asked.request_id,
+      expiresAt: asked.expires_at ?? null,
+      state: "pending",
+      callId: asked.callId ?? null,
+    }),
   ),
   on(ShellApprovalGranted, (state, granted) => moveShell(state, granted.command_hash, "pending", "approved")),
   on(ShellApprovalDenied, (state, denied) => moveShell(state, denied.command_hash, "pending", "denied")),
   on(ShellApprovalUsed, (state, used) => moveShell(state, used.command_hash, "approved", "used")),
   on(QuestionAsked, (state, asked) =>
-    withQuestion(state, asked.requestId, { expiresAt: asked.expiresAt ?? null, state: "pending", answer: null }),
+    withQuestion(state, {
+      requestId: asked.requestId,
+      callId: asked.callId ?? null,
+      expiresAt: asked.expiresAt ?? null,
+      state: "pending",
+      answer: null,
+    }),
   ),
   on(QuestionAnswered, (state, answered) => {
     const question = state.questions.get(answered.requestId)
     if (question?.state !== "pending") return state
     const { answer, timedOut } = answered
-    return withQuestion(state, answered.requestId, { ...question, state: timedOut ? "expired" : "answered", answer })
+    return withQuestion(state, { ...question, state: timedOut ? "expired" : "answered", answer })
   }),
   on(AutoApproveChanged, (state, { enabled }) => ({ ...state, autoApprove: enabled })),
   on(AutopilotChanged, (state, { enabled }) => ({ ...state, autopilot: enabled })),
@@ -175,9 +194,16 @@ const moveShell = (
   return request?.state === from ? withShell(state, hash, { ...request, state: to }) : state
 }
 
-const withQuestion = (state: ControlState, requestId: string, question: Question): ControlState => ({
+const expireShell = (state: ControlState, requestId: string): ControlState => {
+  const [hash, request] = [...state.shell].find(([, shell]) => shell.requestId === requestId) ?? []
+  return hash === undefined || request?.state !== "pending"
+    ? state
+    : withShell(state, hash, { ...request, state: "expired" })
+}
+
+const withQuestion = (state: ControlState, question: Question): ControlState => ({
   ...state,
-  questions: new Map(state.questions).set(requestId, question),
+  questions: new Map(state.questions).set(question.requestId, question),
 })
 
 const withChild = (state: ControlState, requestId: string, childRunId: string): ControlState => ({

@@ -27,6 +27,8 @@ export const ToolApprovalRequired = defineEvent(
     subject: optional(Schema.String),
     /** ISO 8601; from then on the request is expired. */
     expires_at: optional(Schema.String),
+    /** The call that waits for it. */
+    callId: optional(Schema.String),
   }),
 )
 
@@ -48,7 +50,7 @@ export const ToolApprovalDenied = defineEvent(
   Schema.Struct({ request_id: Schema.String, tool_name: Schema.String, denied_by: Schema.String }),
 )
 
-/** A decision that was made elsewhere (in the pod), or the end of a wait without one. */
+/** A decision that was made elsewhere (in the pod), or the end of a wait without one; of a shell command's as well. */
 export const ToolApprovalResolved = defineEvent(
   "tool.approval_resolved",
   Schema.Struct({
@@ -82,6 +84,8 @@ export const ShellApprovalRequired = defineEvent(
     command_hash: Schema.String,
     message: Schema.String,
     expires_at: optional(Schema.String),
+    /** The call that waits for it. */
+    callId: optional(Schema.String),
   }),
 )
 
@@ -105,7 +109,13 @@ export const ShellApprovalUsed = defineEvent(
 
 export const QuestionAsked = defineEvent(
   "agent.question_asked",
-  Schema.Struct({ requestId: Schema.String, question: Schema.String, expiresAt: optional(Schema.String) }),
+  Schema.Struct({
+    requestId: Schema.String,
+    question: Schema.String,
+    expiresAt: optional(Schema.String),
+    /** The call that waits for it. */
+    callId: optional(Schema.String),
+  }),
 )
 
 export const QuestionAnswered = defineEvent(

@@ -1,11 +1,14 @@
 /** `svc plugin backtest`. The same records and the same policy print the same bytes. */
 import { Effect } from "effect"
 import { canonicalJson } from "#core/canonical-json.ts"
+import { settingsFor } from "#runtime/cli/options.ts"
 import { type Outcome, outcome, runCommand } from "#runtime/cli/outcome.ts"
 import { print } from "#runtime/cli/plugin/options.ts"
+import { settingsGranted } from "#runtime/cli/plugin-kit/granted.ts"
 import { type RecordOptions, recordsFor } from "#runtime/cli/plugin-kit/records.ts"
 import { backtest as ask, type BacktestReport } from "#runtime/plugin-host/kit/backtest.ts"
-import { openCandidate } from "#runtime/plugin-host/kit/candidate.ts"
+import { openBuilt } from "#runtime/plugin-host/kit/build.ts"
+import { candidateOf } from "#runtime/plugin-host/kit/candidate.ts"
 
 /** Characters of an answer in the table; --json has all of them. */
 const mostCharacters = 60
@@ -13,8 +16,12 @@ const mostCharacters = 60
 export const backtest = (policy: string, options: RecordOptions & { readonly json?: boolean }): Promise<Outcome> =>
   runCommand(
     Effect.gen(function* () {
-      const candidate = yield* openCandidate(policy)
-      const report = ask(candidate, yield* recordsFor(options))
+      const { found, admitted } = yield* openBuilt(policy)
+      const candidate = yield* candidateOf(found.manifest, admitted)
+      const { values } = yield* settingsFor(options)
+      // as if it were granted all that it asks for
+      const config = settingsGranted(found, found.manifest.permissions, values)
+      const report = ask(candidate, yield* recordsFor(options), config)
       yield* print(options, report, table(report))
       return report.refusalsChanged === 0 ? outcome.done : outcome.failed
     }),

@@ -1,6 +1,6 @@
 /** `svc plugin new | build | test | backtest | verify-receipt`: the author's commands. Each loads what it needs when it is called. */
 import { type Command, Option } from "commander"
-import type { Outcome } from "#runtime/cli/outcome.ts"
+import { configOption, dataOption, examples, finish, jsonOption } from "#runtime/cli/command.ts"
 
 export const addKitCommands = (plugin: Command): void => {
   plugin
@@ -53,9 +53,13 @@ export const addKitCommands = (plugin: Command): void => {
       finish(await (await import("#runtime/cli/plugin-kit/backtest.ts")).backtest(policy, options)),
     )
 
-  recorded(plugin, "verify-receipt <run> <sequence>", "ask the policy of a recorded decision again; 0 where all agrees")
-    .option("--policy <path>", "the policy: a folder or a package; else the installed one of that digest")
-    .option("--setting <name=value...>", "settings that the policy was granted then")
+  recorded(
+    plugin,
+    "verify-receipt <run> <sequence>",
+    "ask the policies of a recorded decision again; 0 where all agrees",
+  )
+    .option("--policy <path>", "check this one alone: a folder or a package; else all, as they are installed")
+    .option("--setting <name=value...>", "settings that were granted then, where they were others than now")
     .addHelpText(
       "after",
       examples(
@@ -74,15 +78,6 @@ const recorded = (plugin: Command, name: string, description: string): Command =
     .command(name)
     .description(description)
     .option("--file <events.jsonl>", "from a file with one event a line, instead of the log")
-    .addOption(new Option("-c, --config <file>", "settings file; else svc.yml, svc.yaml or svc.json here"))
-    .addOption(new Option("-d, --data <dir>", "data folder (Data:Directory)"))
+    .addOption(configOption())
+    .addOption(dataOption())
     .addOption(jsonOption())
-
-const jsonOption = () => new Option("--json", "print JSON")
-
-const finish = (outcome: Outcome): void => {
-  process.exitCode = outcome
-}
-
-const examples = (...lines: ReadonlyArray<string>): string =>
-  `\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}\n`

@@ -1,17 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { CommanderError } from "commander"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { pluginCommand } from "#runtime/cli/plugin/command.ts"
 import { sha256Of } from "#runtime/plugin-host/wasm/admission.ts"
+import { plugin } from "#test/support/plugin-command.ts"
 import { allowing, answering, manifestFor, type PackageSpec, writePackage } from "#test/support/policy-package.ts"
-
-interface Ended {
-  readonly exit: number
-  readonly out: string
-  readonly err: string
-}
 
 let folder: string
 beforeEach(() => {
@@ -24,29 +18,6 @@ afterEach(() => {
 const path = (name: string) => join(folder, name)
 const pack = (name: string, spec: PackageSpec = {}) => writePackage(folder, name, spec)
 
-/** As `svc plugin …` would be called, in this process. */
-const plugin = async (...args: ReadonlyArray<string>): Promise<Ended> => {
-  const written = { out: "", err: "" }
-  const [out, err, exitCode] = [process.stdout.write, process.stderr.write, process.exitCode]
-  const into = (which: "out" | "err") => (text: string | Uint8Array) => {
-    written[which] += String(text)
-    return true
-  }
-  process.stdout.write = into("out")
-  process.stderr.write = into("err")
-  try {
-    await pluginCommand().parseAsync(["node", "plugin", ...args])
-    return { exit: Number(process.exitCode ?? 0), ...written }
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    return { exit: error.exitCode === 0 ? 0 : 2, ...written }
-  } finally {
-    process.stdout.write = out
-    process.stderr.write = err
-    process.exitCode = exitCode
-  }
-}
-
 const here = (...args: ReadonlyArray<string>) => plugin(...args, "--data", path("data"))
 const json = async (...args: ReadonlyArray<string>) => {
   const ended = await here(...args, "--json")
@@ -57,7 +28,9 @@ describe("svc plugin", () => {
   it("has help with examples for every command", async () => {
     const { commands } = pluginCommand()
     const names =
-      "disable doctor enable grant inspect install list pack revoke schema sign trust validate verify".split(" ")
+      "disable doctor enable grant inspect install list pack revoke schema sign trust uninstall validate verify".split(
+        " ",
+      )
     expect(commands.map((command) => command.name())).toEqual(expect.arrayContaining(names))
     for (const command of commands) {
       const { exit, out } = await plugin(command.name(), "--help")
@@ -98,7 +71,7 @@ describe("svc plugin", () => {
       grants: ["config:most"],
     })
     expect((await json("list")).value).toMatchObject([{ name: "guard", state: "enabled", signature: "signed" }])
-    expect((await here("list")).out).toMatch(/guard +1\.0\.0 +enabled +signed +command\.run/)
+    expect((await here("list")).out).toMatch(/guard +1\.0\.0 +enabled +enforce +signed +command\.run/)
     expect((await here("doctor")).exit).toBe(0)
 
     expect((await json("disable", "guard")).value).toEqual({ name: "guard", enabled: false })
@@ -109,6 +82,43 @@ describe("svc plugin", () => {
 
     expect((await here("trust", signed.value.key_id, "--revoke")).exit).toBe(0)
     expect(await here("doctor")).toMatchObject({ exit: 1, out: expect.stringContaining("was revoked at") })
+
+    expect((await json("uninstall", "guard")).value).toEqual({ name: "guard", version: "1.0.0", uninstalled: true })
+    expect((await json("list")).value).toEqual([])
+    expect(readdirSync(path("data/plugins/store"))).toEqual([])
+    expect((await here("uninstall", "guard")).exit).toBe(1)
+  })
+
+  it("keeps to what the settings let a policy have", async () => {
+    writeFileSync(
+      path("svc.json"),
+      JSON.stringify({
+        Plugins: { Grantable: ["config:a"], Ceiling: { Fuel: 20_000_000, WallClockMilliseconds: 3_000 } },
+      }),
+    )
+    const held = (...args: ReadonlyArray<string>) => here(...args, "--config", path("svc.json"))
+    const asks = pack("asks", { svc: { permissions: { config: ["a", "b"] } } })
+    expect((await held("install", asks, "--allow-unsigned", "--grant", "all")).err).toMatch(
+      /guard cannot be granted config:b: Plugins:Grantable/,
+    )
+    expect((await held("install", asks, "--allow-unsigned", "--grant", "config:a")).exit).toBe(0)
+    expect((await held("grant", "guard", "config:b")).exit).toBe(1)
+    // granted before the operator thought otherwise: it does not count
+    expect((await here("grant", "guard")).exit).toBe(0)
+    expect(await held("doctor")).toMatchObject({ exit: 0, out: expect.stringContaining("Plugins:Grantable") })
+    expect((await held("inspect", "guard")).out).toMatch(/granted +config:a\n/)
+
+    const greedy = pack("greedy", { name: "greedy", svc: { limits: { fuel: 30_000_000 } } })
+    expect((await held("install", greedy, "--allow-unsigned")).err).toMatch(
+      /limits\.fuel: Expected at most 20000000, which is this service's ceiling/,
+    )
+    expect((await here("install", greedy, "--allow-unsigned")).exit).toBe(0)
+    expect(await held("doctor")).toMatchObject({ exit: 1, out: expect.stringContaining("this service's ceiling") })
+  })
+
+  it("shows which policies are only watched", async () => {
+    await here("install", pack("watched", { svc: { mode: "shadow" } }), "--allow-unsigned")
+    expect((await here("list")).out).toMatch(/guard +1\.0\.0 +enabled +shadow +unsigned +command\.run/)
   })
 
   it("shows what an upgrade asks for beyond the version that stays", async () => {

@@ -1,6 +1,6 @@
 /** `svc plugin …`: its commands and their help. Each loads what it needs when it is called. */
-import { Command, Option } from "commander"
-import type { Outcome } from "#runtime/cli/outcome.ts"
+import { Command } from "commander"
+import { configOption, dataOption, examples, finish, jsonOption } from "#runtime/cli/command.ts"
 import { addKitCommands } from "#runtime/cli/plugin-kit/commands.ts"
 
 export const pluginCommand = (): Command => {
@@ -87,6 +87,12 @@ const addOperatorCommands = (plugin: Command): void => {
       finish(await (await import("#runtime/cli/plugin/install.ts")).install(path, options)),
     )
 
+  placed(plugin, "uninstall <name>", "remove a plugin, with its grants")
+    .addHelpText("after", examples("svc plugin uninstall my-policy"))
+    .action(async (name, options) =>
+      finish(await (await import("#runtime/cli/plugin/uninstall.ts")).uninstall(name, options)),
+    )
+
   for (const verb of ["enable", "disable"] as const) {
     placed(plugin, `${verb} <name>`, verb === "enable" ? "let an installed plugin run" : "keep it installed, and off")
       .addHelpText("after", examples(`svc plugin ${verb} my-policy`))
@@ -127,15 +133,6 @@ const placed = (plugin: Command, name: string, description: string): Command =>
   plugin
     .command(name)
     .description(description)
-    .addOption(new Option("-c, --config <file>", "settings file; else svc.yml, svc.yaml or svc.json here"))
-    .addOption(new Option("-d, --data <dir>", "data folder (Data:Directory)"))
+    .addOption(configOption())
+    .addOption(dataOption())
     .addOption(jsonOption())
-
-const jsonOption = () => new Option("--json", "print JSON")
-
-const finish = (outcome: Outcome): void => {
-  process.exitCode = outcome
-}
-
-const examples = (...lines: ReadonlyArray<string>): string =>
-  `\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}\n`

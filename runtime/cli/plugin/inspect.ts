@@ -20,6 +20,7 @@ const textOf = (shown: Inspection): string =>
     `${shown.name} ${shown.version}: ${shown.state}`,
     `  signature  ${shown.signature}: ${shown.signature_detail}`,
     `  answers    ${listed(shown.questions)}`,
+    `  mode       ${shown.mode ?? "unknown"}`,
     `  granted    ${listed(shown.grants)}`,
     `  manifest   ${shown.manifest}`,
     `  module     ${shown.module}`,

@@ -1,7 +1,7 @@
 /** `svc plugin install`. */
 import { Effect } from "effect"
 import { type Outcome, outcome, runCommand } from "#runtime/cli/outcome.ts"
-import { homeFor, type PluginOptions, print, untilRestart } from "#runtime/cli/plugin/options.ts"
+import { atOnce, homeFor, type PluginOptions, print } from "#runtime/cli/plugin/options.ts"
 import { type InstallOutcome, install as installPackage } from "#runtime/plugin-host/packages/installed.ts"
 import { compare } from "#runtime/plugin-host/packages/permissions.ts"
 
@@ -51,6 +51,6 @@ const textOf = (installed: InstallOutcome): string => {
     ].join("\n")
   }
   if (unchanged) return `${name} ${entry.active?.version} is installed already.`
-  const state = entry.enabled ? untilRestart : `It is disabled: svc plugin enable ${name}`
+  const state = entry.enabled ? atOnce : `It is disabled: svc plugin enable ${name}`
   return `${name} ${entry.active?.version} is installed (${verdict.state}). ${state}`
 }

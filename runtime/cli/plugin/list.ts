@@ -16,11 +16,12 @@ export const list = (options: PluginOptions): Promise<Outcome> =>
 
 const tableOf = (installed: ReadonlyArray<Inspection>): string => {
   const rows = [
-    ["NAME", "VERSION", "STATE", "SIGNATURE", "ANSWERS"],
-    ...installed.map(({ name, version, state, signature, questions }) => [
+    ["NAME", "VERSION", "STATE", "MODE", "SIGNATURE", "ANSWERS"],
+    ...installed.map(({ name, version, state, mode, signature, questions }) => [
       name,
       version,
       state,
+      mode ?? "",
       signature,
       questions.join(", "),
     ]),

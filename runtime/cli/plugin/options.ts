@@ -2,9 +2,7 @@
 import { Effect } from "effect"
 import { type SharedOptions, settingsFor } from "#runtime/cli/options.ts"
 import { say } from "#runtime/cli/outcome.ts"
-import type { Home } from "#runtime/plugin-host/packages/installed.ts"
-import { pluginsFolder } from "#runtime/plugin-host/packages/plugins-folder.ts"
-import { version } from "#runtime/version.ts"
+import { type Home, homeOf } from "#runtime/plugin-host/packages/home.ts"
 
 export interface PluginOptions extends SharedOptions {
   readonly json?: boolean
@@ -12,14 +10,14 @@ export interface PluginOptions extends SharedOptions {
 
 export const homeFor = Effect.fnUntraced(function* (options: SharedOptions) {
   const { values } = yield* settingsFor(options)
-  return { plugins: pluginsFolder(values.Data.Directory), world: { version } } satisfies Home
+  return homeOf(values) satisfies Home
 })
 
 /** The value as JSON where that was asked for, the text otherwise. */
 export const print = ({ json }: PluginOptions, value: unknown, text: string): Effect.Effect<void> =>
   say(json === true ? JSON.stringify(value, null, 2) : text)
 
-/** Ends what changed something: a service that is running reads the plugins when it starts. */
-export const untilRestart = "A service that is running uses it once it is restarted."
+/** Ends what changed something: a service that is running follows the lock file. */
+export const atOnce = "A service that is running follows within a second."
 
 export const listed = (names: ReadonlyArray<string>): string => (names.length === 0 ? "nothing" : names.join(", "))

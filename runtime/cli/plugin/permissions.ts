@@ -1,7 +1,7 @@
 /** `svc plugin grant` and `svc plugin revoke`. */
 import { Effect } from "effect"
 import { type Outcome, outcome, runCommand } from "#runtime/cli/outcome.ts"
-import { homeFor, listed, type PluginOptions, print, untilRestart } from "#runtime/cli/plugin/options.ts"
+import { atOnce, homeFor, listed, type PluginOptions, print } from "#runtime/cli/plugin/options.ts"
 import { grant as grantTo, revoke as revokeFrom } from "#runtime/plugin-host/packages/installed.ts"
 import type { LockEntry } from "#runtime/plugin-host/packages/lock-file.ts"
 import { namesOf } from "#runtime/plugin-host/packages/permissions.ts"
@@ -26,5 +26,5 @@ const tell = (name: string, { active, pending, grants }: LockEntry, options: Plu
   const granted = namesOf(grants)
   const answer = { name, active: active?.version ?? null, pending: pending?.version ?? null, grants: granted }
   const waits = pending === null ? "" : ` Version ${pending.version} still waits: svc plugin inspect ${name}.`
-  return print(options, answer, `${name} is granted ${listed(granted)}.${waits} ${untilRestart}`)
+  return print(options, answer, `${name} is granted ${listed(granted)}.${waits} ${atOnce}`)
 }

@@ -1,7 +1,7 @@
 /** `svc plugin trust`. */
 import { Effect } from "effect"
 import { type Outcome, outcome, runCommand } from "#runtime/cli/outcome.ts"
-import { homeFor, type PluginOptions, print } from "#runtime/cli/plugin/options.ts"
+import { atOnce, homeFor, type PluginOptions, print } from "#runtime/cli/plugin/options.ts"
 import { keyId } from "#runtime/plugin-host/packages/signature.ts"
 import { revokeKey, trustKey } from "#runtime/plugin-host/packages/trust.ts"
 
@@ -16,7 +16,7 @@ export const trust = (key: string, options: TrustOptions): Promise<Outcome> =>
       const { plugins } = yield* homeFor(options)
       if (options.revoke === true) {
         yield* revokeKey(plugins, key)
-        yield* print(options, { key, revoked: true }, `What ${key} signed does not run any more after a restart.`)
+        yield* print(options, { key, revoked: true }, `What ${key} signed does not run any more. ${atOnce}`)
         return outcome.done
       }
       yield* trustKey(plugins, key, options.name)

@@ -3,6 +3,7 @@
  * question's form, no opinion, or a fault; it never fails and never runs in the asker's transaction.
  */
 import { Cause, Duration, Effect, Exit, Option, Result, Schema, type Scope } from "effect"
+import type { IoUse } from "#core/hook/handler.ts"
 import { type AnyQuestion, HookFault, type HookReply } from "#core/hook.ts"
 import { outsideTransaction } from "#core/sql.ts"
 import type { Registered } from "#runtime/plugin-host/hooks/registry.ts"
@@ -12,6 +13,7 @@ interface Asked {
   readonly by: Registered
   readonly durationMs: number
   readonly fuel: number | null
+  readonly io?: IoUse
 }
 
 export type Outcome = Asked &
@@ -44,11 +46,11 @@ export const makeCall =
 
 const outcomeOf = (
   question: AnyQuestion,
-  asked: Omit<Asked, "fuel">,
+  asked: Omit<Asked, "fuel" | "io">,
   exit: Option.Option<Exit.Exit<HookReply | undefined, HookFault>>,
   limit: Duration.Duration,
 ): Outcome => {
-  const faulted = (fault: HookFault): Outcome => ({ ...asked, _tag: "Faulted", fault, fuel: fault.fuel ?? null })
+  const faulted = (fault: HookFault): Outcome => ({ ...asked, _tag: "Faulted", fault, ...costOf(fault) })
   if (Option.isNone(exit)) {
     return faulted(
       new HookFault({ reason: "timed_out", message: `It gave no answer in ${Duration.toMillis(limit)} ms.` }),
@@ -56,15 +58,25 @@ const outcomeOf = (
   }
   if (Exit.isFailure(exit.value)) return faulted(faultOf(exit.value.cause))
   const reply = exit.value.value
-  if (reply === undefined) return { ...asked, _tag: "Abstained", fuel: null }
-  const fuel = reply.fuel ?? null
+  const cost = costOf(reply)
+  if (reply === undefined || reply.noOpinion === true) return { ...asked, _tag: "Abstained", ...cost }
   const decoded = readAnswer(question, reply.answer)
   if (Result.isFailure(decoded)) {
-    return { ...asked, _tag: "Faulted", fuel, fault: new HookFault({ reason: "bad_answer", message: decoded.failure }) }
+    return {
+      ...asked,
+      _tag: "Faulted",
+      ...cost,
+      fault: new HookFault({ reason: "bad_answer", message: decoded.failure }),
+    }
   }
   const answer = signed(question, decoded.success, asked.by.plugin)
-  return { ...asked, _tag: "Answered", fuel, answer, encoded: Schema.encodeUnknownSync(question.answer)(answer) }
+  return { ...asked, _tag: "Answered", ...cost, answer, encoded: Schema.encodeUnknownSync(question.answer)(answer) }
 }
+
+const costOf = ({ fuel, io }: Pick<HookReply, "fuel" | "io"> = {}) => ({
+  fuel: fuel ?? null,
+  ...(io === undefined ? {} : { io }),
+})
 
 const readAnswer = (question: AnyQuestion, answer: unknown): Result.Result<unknown, string> => {
   const decoded = Schema.decodeUnknownResult(question.answer)(answer, { errors: "all" })

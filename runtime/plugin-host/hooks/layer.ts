@@ -7,9 +7,11 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import type { NewEvent } from "#core/event.ts"
 import { EventLog } from "#core/event-log.ts"
 import { type AnyQuestion, type AskAny, Hooks, hooksOf } from "#core/hook.ts"
+import { Metrics } from "#core/ports/metrics.ts"
 import type { DatabaseUnavailable } from "#core/sql.ts"
 import { type Call, makeCall, type Outcome } from "#runtime/plugin-host/hooks/call.ts"
 import { askText, type Combined, combine } from "#runtime/plugin-host/hooks/combine.ts"
+import { measureWith } from "#runtime/plugin-host/hooks/measure.ts"
 import { decisionEvents, shadowEvents } from "#runtime/plugin-host/hooks/record.ts"
 import { makeRegistry, type Registered, type Registry } from "#runtime/plugin-host/hooks/registry.ts"
 
@@ -38,7 +40,8 @@ export const hooksLayer: Layer.Layer<Hooks | HookRegistry, never, EventLog> = La
     const scope = yield* Effect.scope
     const registry = makeRegistry()
     const listeners = new Set<(failure: HookFailure) => void>()
-    const call = watched(makeCall(scope), (failure) => {
+    const measure = measureWith(yield* Metrics)
+    const call = watched(makeCall(scope), measure, (failure) => {
       for (const listener of listeners) listener(failure)
     })
     let shadowing = 0
@@ -118,11 +121,12 @@ const holding = (release: () => void) => {
   }
 }
 
-/** Each fault leaves a line in the service's log and is told to whoever counts them. */
+/** Each answer is measured; each fault leaves a line in the service's log and is told to whoever counts them. */
 const watched =
-  (call: Call, tell: (failure: HookFailure) => void): Call =>
+  (call: Call, measure: (question: string, outcome: Outcome) => void, tell: (failure: HookFailure) => void): Call =>
   (question, by, text) =>
     Effect.tap(call(question, by, text), (outcome: Outcome) => {
+      measure(question.name, outcome)
       if (outcome._tag !== "Faulted" || outcome.fault.reason === "unavailable") return Effect.void
       const { reason, message } = outcome.fault
       tell({ plugin: by.plugin, question: question.name, reason, message })

@@ -20,7 +20,11 @@ const service = { plugin: builtInPolicy, version, digest: null, abi: null }
 
 const answerOf = (outcome: Outcome): unknown => (outcome._tag === "Answered" ? outcome.encoded : null)
 
-const measuresOf = ({ fuel, durationMs }: Outcome) => ({ fuel, duration_ms: durationMs })
+const measuresOf = ({ fuel, io, durationMs }: Outcome) => ({
+  fuel,
+  duration_ms: durationMs,
+  ...(io === undefined ? {} : { io }),
+})
 
 /** Faults first, then the decision that was made in spite of them. A refined context is no decision. */
 export const decisionEvents = (

@@ -11,7 +11,6 @@ import { backtest } from "#runtime/plugin-host/kit/backtest.ts"
 import { buildPolicy } from "#runtime/plugin-host/kit/build.ts"
 import { type Candidate, candidateOf } from "#runtime/plugin-host/kit/candidate.ts"
 import { newPolicy } from "#runtime/plugin-host/kit/new-policy.ts"
-import { verifyReceipt } from "#runtime/plugin-host/kit/receipt.ts"
 import { type Decision, type Recorded, recordedInFile } from "#runtime/plugin-host/kit/recorded.ts"
 
 const runId = "0b0c0d0e-0000-4000-8000-000000000001"
@@ -150,23 +149,5 @@ describe("a backtest", () => {
     expect(backtest(active, records)).toMatchObject({ asked: 4, agreed: 4 })
     await writeFile(file, "{\n")
     expect((await Effect.runPromise(Effect.flip(recordedInFile(file)))).message).toMatch(/events\.jsonl, line 1/)
-  })
-})
-
-describe("a receipt", () => {
-  it("is true where the same module answers the same for the same fuel", () => {
-    expect(verifyReceipt(active, decided(active, 1, "write_file")).differences).toEqual([])
-    expect(verifyReceipt(active, decided(active, 1, "read_file")).differences).toEqual([])
-  })
-
-  it.each([
-    ["another module", { digest: `sha256:${"0".repeat(64)}` }, ["module"]],
-    ["another answer", { answer: { decision: "allow" } }, ["answer"]],
-    ["other fuel", { fuel: 1 }, ["fuel"]],
-    ["another question", { input_hash: `sha256:${"0".repeat(64)}` }, ["input"]],
-    ["a question in part", { input_complete: false }, ["input"]],
-  ] as const)("names what is not as recorded: %s", (_, changes, differing) => {
-    const check = verifyReceipt(active, decided(active, 1, "write_file", changes))
-    expect(check.differences.map(({ what }) => what)).toEqual(differing)
   })
 })

@@ -43,7 +43,12 @@ export interface BacktestReport {
   readonly refusalsChanged: number
 }
 
-export const backtest = (candidate: Candidate, records: ReadonlyArray<Recorded>): BacktestReport => {
+/** `config`: the settings that the candidate is asked with. */
+export const backtest = (
+  candidate: Candidate,
+  records: ReadonlyArray<Recorded>,
+  config: ReadonlyMap<string, string> = new Map(),
+): BacktestReport => {
   const changes: Array<Change> = []
   const skipped = { otherQuestions: 0, incomplete: 0, otherForm: 0 }
   let asked = 0
@@ -66,7 +71,7 @@ export const backtest = (candidate: Candidate, records: ReadonlyArray<Recorded>)
       continue
     }
     asked++
-    const reply = candidate.ask(question, input)
+    const reply = candidate.ask(question, input, config)
     if (reply.kind === "fault") faults++
     const after = answerIn(question, ask.value, reply)
     if (agree(question, before.value, after)) continue

@@ -8,7 +8,7 @@ import type { AnyQuestion } from "#core/hook.ts"
 import { openBuilt } from "#runtime/plugin-host/kit/build.ts"
 import type { KitFailed } from "#runtime/plugin-host/kit/failed.ts"
 import { type Budget, callLimits } from "#runtime/plugin-host/packages/budget.ts"
-import type { Manifest } from "#runtime/plugin-host/packages/manifest.ts"
+import type { Manifest, ManifestWorld } from "#runtime/plugin-host/packages/manifest.ts"
 import { abi } from "#runtime/plugin-host/packages/manifest-schema.ts"
 import type { Admitted } from "#runtime/plugin-host/wasm/admission.ts"
 import type { LogLine } from "#runtime/plugin-host/wasm/policy-call.ts"
@@ -43,9 +43,9 @@ export interface Candidate {
   readonly ask: (question: AnyQuestion, input: string, config?: ReadonlyMap<string, string>) => Reply
 }
 
-/** From a folder that was built, or a package. */
-export const openCandidate = (path: string): Effect.Effect<Candidate, KitFailed> =>
-  Effect.flatMap(openBuilt(path), ({ found, admitted }) => candidateOf(found.manifest, admitted))
+/** From a folder that was built, or a package. `world`: where it is installed; else any service of this version. */
+export const openCandidate = (path: string, world?: ManifestWorld): Effect.Effect<Candidate, KitFailed> =>
+  Effect.flatMap(openBuilt(path, world), ({ found, admitted }) => candidateOf(found.manifest, admitted))
 
 export const candidateOf = (manifest: Manifest, admitted: Admitted, limits: Budget = manifest.limits) =>
   Effect.map(Policy.load(admitted, callLimits(limits)), (policy): Candidate => {

@@ -19,6 +19,7 @@ export const entryOf = { ts: "policy.ts", as: "assembly/policy.ts" } as const
 /** Where the generated types are, beside the source. */
 export const typesOf = { ts: "question.ts", as: "assembly/question.ts" } as const
 export const jsonLibrary = "assembly/json.ts"
+export const ioLibraryFile = "assembly/io.ts"
 
 export interface PolicyFolder {
   readonly path: string

@@ -1,11 +1,26 @@
 /**
- * Checks a receipt: asks the policy that a recorded decision names the recorded question again, and says what is not as recorded. Fuel
- * is part of it: the same module spends the same fuel on every machine.
+ * Checks a receipt: asks a policy that a record names the recorded question again, and says what is not as recorded. Fuel is part
+ * of it: the same module spends the same fuel on every machine.
  */
 import { canonicalJson, sha256 } from "#core/canonical-json.ts"
+import type { AnyQuestion } from "#core/hook.ts"
 import { questionNamed } from "#policies/questions.ts"
 import type { Candidate, Reply } from "#runtime/plugin-host/kit/candidate.ts"
-import type { Recorded } from "#runtime/plugin-host/kit/recorded.ts"
+import type { Decision, Recorded } from "#runtime/plugin-host/kit/recorded.ts"
+
+/** What one policy in WebAssembly answered. */
+export interface Receipt {
+  readonly plugin: string
+  readonly version: string | null
+  /** `sha256:` and the digest of the module. */
+  readonly digest: string
+  readonly abi: number | null
+  /** Null: no opinion. */
+  readonly answer: unknown
+  readonly fuel: number | null
+  /** Was this the answer that counted, or was it only asked? */
+  readonly decided: boolean
+}
 
 export interface Difference {
   readonly what: "module" | "abi" | "question" | "input" | "answer" | "fuel"
@@ -14,63 +29,77 @@ export interface Difference {
 }
 
 export interface ReceiptCheck {
-  readonly runId: string
-  readonly sequence: number
-  readonly question: string
   readonly plugin: string
+  readonly version: string | null
   readonly digest: string
+  readonly decided: boolean
   /** None: the receipt is true. */
   readonly differences: ReadonlyArray<Difference>
 }
 
+/**
+ * Of every policy in WebAssembly that had a say in a decision: the one that decided, and those that were asked beside it. Where a
+ * guard was allowed, the service is what decided, and all policies are of the second kind.
+ */
+export const receiptsIn = ({ decision }: Pick<Recorded, "decision">): ReadonlyArray<Receipt> => [
+  ...receiptOf(decision, true),
+  ...decision.consulted.flatMap((consulted) => receiptOf(consulted, false)),
+]
+
+const receiptOf = (
+  { plugin, version, digest, abi, answer, fuel }: Decision | Decision["consulted"][number],
+  decided: boolean,
+): ReadonlyArray<Receipt> => (digest === null ? [] : [{ plugin, version, digest, abi, answer, fuel, decided }])
+
 /** `config`: the settings that the policy was granted then; they are not part of a receipt. */
 export const verifyReceipt = (
   candidate: Candidate,
-  { runId, sequence, decision }: Recorded,
+  { decision }: Pick<Recorded, "decision">,
+  receipt: Receipt,
   config: ReadonlyMap<string, string> = new Map(),
 ): ReceiptCheck => {
-  const { question, plugin, digest } = decision
-  const about = { runId, sequence, question, plugin, digest: digest ?? "none" }
-  const differ = (what: Difference["what"], recorded: string, found: string): ReadonlyArray<Difference> =>
-    recorded === found ? [] : [{ what, recorded, found }]
+  const { plugin, version, digest, decided } = receipt
+  return { plugin, version, digest, decided, differences: differences(candidate, decision, receipt, config) }
+}
+
+const differences = (
+  candidate: Candidate,
+  decision: Decision,
+  receipt: Receipt,
+  config: ReadonlyMap<string, string>,
+): ReadonlyArray<Difference> => {
   const module = [
-    ...differ("module", digest ?? "none: the service itself, or code of its process", candidate.digest),
-    ...differ("abi", String(decision.abi), String(candidate.abi)),
+    ...differ("module", receipt.digest, candidate.digest),
+    ...differ("abi", String(receipt.abi), String(candidate.abi)),
   ]
-  if (module.length > 0) return { ...about, differences: module }
-  const known = questionNamed(question)
-  if (known === undefined || !candidate.answers(question)) {
-    return { ...about, differences: [{ what: "question", recorded: question, found: "the policy does not answer it" }] }
+  if (module.length > 0) return module
+  const question = questionNamed(decision.question)
+  if (question === undefined || !candidate.answers(question.name)) {
+    return [{ what: "question", recorded: decision.question, found: "the policy does not answer it" }]
   }
   const input = canonicalJson(decision.input)
   const asked = [
     ...(decision.input_complete
       ? []
-      : [
-          {
-            what: "input",
-            recorded: decision.input_hash,
-            found: "only a part of it: the record is redacted or cut",
-          } as const,
-        ]),
+      : differ("input", decision.input_hash, "only a part of it: the record is redacted or cut")),
     ...differ("input", decision.input_hash, sha256(input)),
   ]
-  if (asked.length > 0) return { ...about, differences: asked }
-  const reply = candidate.ask(known, input, config)
-  return {
-    ...about,
-    differences: [
-      ...differ("answer", canonicalJson(decision.answer), answerOf(reply, plugin)),
-      ...differ("fuel", String(decision.fuel), String(reply.fuel)),
-    ],
-  }
+  if (asked.length > 0) return asked
+  const reply = candidate.ask(question, input, config)
+  return [
+    ...differ("answer", canonicalJson(receipt.answer), answerOf(question, reply, receipt.plugin)),
+    ...(receipt.fuel === null ? [] : differ("fuel", String(receipt.fuel), String(reply.fuel))),
+  ]
 }
 
-/** As the service keeps it: a refusal bears the name of its policy. */
-const answerOf = (reply: Reply, plugin: string): string => {
+const differ = (what: Difference["what"], recorded: string, found: string): ReadonlyArray<Difference> =>
+  recorded === found ? [] : [{ what, recorded, found }]
+
+/** As the service keeps it: the refusal of a guard bears the name of its policy. */
+const answerOf = (question: AnyQuestion, reply: Reply, plugin: string): string => {
   if (reply.kind === "fault") return `a fault: ${reply.reason}: ${reply.message}`
-  const { answer } = reply.kind === "answered" ? reply : { answer: null }
   if (reply.kind === "no opinion") return reply.text
-  const refusal = typeof answer === "object" && answer !== null && "decision" in answer && answer.decision === "refuse"
+  const { answer } = reply
+  const refusal = question.kind === "guard" && typeof answer === "object" && answer !== null && "reason" in answer
   return refusal ? canonicalJson({ ...answer, policy: plugin }) : reply.text
 }

@@ -16,7 +16,7 @@ export interface Budget {
   readonly input: number
   /** Bytes of an answer. */
   readonly output: number
-  /** Milliseconds of one answer, the waiting for an instance included. */
+  /** Milliseconds of waiting for an instance; in a thread of its own, of the answer too. */
   readonly wallClock: number
 }
 

@@ -1,8 +1,11 @@
 /** What is said of an installed package: its state, its signature, what it was granted, and what waits. Changes nothing. */
 import { Effect } from "effect"
-import { needsGrant } from "#runtime/plugin-host/packages/candidates.ts"
-import { type Home, loadPinned, mayRun } from "#runtime/plugin-host/packages/installed.ts"
+import { missingGrants } from "#runtime/plugin-host/packages/candidates.ts"
+import { effective } from "#runtime/plugin-host/packages/grantable.ts"
+import type { Home } from "#runtime/plugin-host/packages/home.ts"
+import { loadPinned, mayRun } from "#runtime/plugin-host/packages/installed.ts"
 import { type LockEntry, type Pinned, readLock } from "#runtime/plugin-host/packages/lock-file.ts"
+import type { Manifest } from "#runtime/plugin-host/packages/manifest.ts"
 import { compare, namesOf, type PermissionDiff } from "#runtime/plugin-host/packages/permissions.ts"
 import { type PackageRefused, refuse } from "#runtime/plugin-host/packages/refused.ts"
 import type { SignatureState } from "#runtime/plugin-host/packages/trust.ts"
@@ -24,6 +27,8 @@ export interface Inspection {
   readonly manifest: string
   readonly module: string
   readonly questions: ReadonlyArray<string>
+  /** Null where the manifest cannot be read. */
+  readonly mode: Manifest["mode"] | null
   readonly installed_at: string
   readonly grants: ReadonlyArray<string>
   /** What the version that waits asks for. */
@@ -39,9 +44,9 @@ export const inspectAll = Effect.fn("inspectAll")(function* (home: Home) {
 export const inspect = Effect.fn("inspect")(function* (home: Home, name: string, entry: LockEntry) {
   const shown = entry.active ?? entry.pending
   if (shown === null) return yield* refuse("state", `The lock file knows no version of ${name}.`)
-  const { state: signature, detail, problem } = yield* judged(home, name, shown)
-  const missing = compare(shown.permissions, entry.grants).missing
-  const needs = missing.length > 0 ? needsGrant(name, missing) : null
+  const { state: signature, detail, problem, manifest } = yield* judged(home, name, shown)
+  const grants = effective(entry.grants, home.grantable)
+  const needs = missingGrants(home, name, shown, grants) ?? null
   return {
     name,
     version: shown.version,
@@ -50,13 +55,14 @@ export const inspect = Effect.fn("inspect")(function* (home: Home, name: string,
     signature_detail: detail,
     manifest: shown.manifest,
     module: shown.module,
-    questions: shown.hooks,
+    questions: manifest === null ? shown.hooks : Object.keys(manifest.hooks),
+    mode: manifest?.mode ?? null,
     installed_at: shown.installed_at,
-    grants: namesOf(entry.grants),
+    grants: namesOf(grants),
     pending:
       entry.pending === null
         ? null
-        : { version: entry.pending.version, permissions: compare(entry.pending.permissions, entry.grants) },
+        : { version: entry.pending.version, permissions: compare(entry.pending.permissions, grants) },
     problem: problem ?? needs,
   } satisfies Inspection
 })
@@ -69,12 +75,17 @@ const stateOf = (entry: LockEntry, broken: boolean, needs: boolean): Inspection[
 
 const judged = (home: Home, name: string, pinned: Pinned) =>
   loadPinned(home, name, pinned).pipe(
-    Effect.map(({ verdict }) => ({ ...verdict, problem: mayRun(verdict) ? null : verdict.detail })),
+    Effect.map(({ found: { manifest }, verdict }) => ({
+      ...verdict,
+      problem: mayRun(verdict) ? null : verdict.detail,
+      manifest,
+    })),
     Effect.catch((failure: PackageRefused) =>
       Effect.succeed({
         state: failure.reason === "modified" ? ("modified" as const) : ("invalid" as const),
         detail: failure.message,
         problem: failure.message,
+        manifest: null,
       }),
     ),
   )

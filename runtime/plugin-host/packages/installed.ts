@@ -1,28 +1,22 @@
 /**
  * The plugins that are installed: what installs, grants and switches them, and what each of them is now. A change is checked whole
- * before any of it is kept. Nothing here runs a policy; a service that is running sees a change when it looks again.
+ * before any of it is kept. Nothing here runs a policy; a service that is running follows (follow.ts).
  */
-import { mkdir, rename, rm, writeFile } from "node:fs/promises"
-import { join } from "node:path"
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect } from "effect"
 import { definePlugin, PluginFailed } from "#core/plugin.ts"
 import { questions } from "#policies/questions.ts"
 import { ownProblems } from "#runtime/plugin-host/check.ts"
+import { mayBeGranted, notGrantable } from "#runtime/plugin-host/packages/grantable.ts"
+import type { Home } from "#runtime/plugin-host/packages/home.ts"
 import { askedBy, newest, withGrants, withoutGrants, withVersion } from "#runtime/plugin-host/packages/lock-entry.ts"
 import { type LockEntry, type Pinned, readLock, writeLock } from "#runtime/plugin-host/packages/lock-file.ts"
 import type { ManifestWorld } from "#runtime/plugin-host/packages/manifest.ts"
 import { admitPackage, type Package, readPackage } from "#runtime/plugin-host/packages/package.ts"
 import { namesOf, type PermissionName } from "#runtime/plugin-host/packages/permissions.ts"
-import { changing, storePath, syncFolder } from "#runtime/plugin-host/packages/plugins-folder.ts"
-import { because, type PackageRefused, refuse } from "#runtime/plugin-host/packages/refused.ts"
-import { unsupported } from "#runtime/plugin-host/packages/tier.ts"
+import { changing } from "#runtime/plugin-host/packages/plugins-folder.ts"
+import { type PackageRefused, refuse } from "#runtime/plugin-host/packages/refused.ts"
+import { discard, folderOf, store, storedOf } from "#runtime/plugin-host/packages/store.ts"
 import { judge, readTrust, type Verdict } from "#runtime/plugin-host/packages/trust.ts"
-
-export interface Home {
-  /** The plugins folder: see plugins-folder.ts. */
-  readonly plugins: string
-  readonly world: ManifestWorld
-}
 
 export interface InstallOptions {
   /** Without it a package that nobody signed is refused. One with a wrong or an unknown signature always is. */
@@ -43,7 +37,7 @@ export interface InstallOutcome {
 /** Reads, judges and admits a package without keeping any of it. */
 export const examine = Effect.fn("examine")(function* ({ plugins, world }: Home, path: string) {
   const found = yield* readPackage(path, world)
-  const problems = [...unsupported(found.manifest), ...reservedProblems(found, world)]
+  const problems = reservedProblems(found, world)
   if (problems.length > 0) return yield* refuse("manifest", `${found.manifest.name}: ${problems.join(" ")}`)
   yield* admitPackage(found)
   return { found, verdict: judge(found.manifest, found.signature, yield* readTrust(plugins)) }
@@ -65,6 +59,7 @@ export const install = Effect.fn("install")(function* (home: Home, path: string,
   }
   const grant = options.grant === "all" ? namesOf(manifest.permissions) : (options.grant ?? [])
   yield* requireAsked(manifest.name, grant, namesOf(manifest.permissions))
+  yield* requireGrantable(home, manifest.name, grant)
   return yield* Effect.gen(function* () {
     const lock = yield* readLock(home.plugins)
     const before = lock.get(manifest.name)
@@ -94,7 +89,10 @@ export const grant = (home: Home, name: string, names: ReadonlyArray<PermissionN
   change(home, name, (entry) => {
     const asked = namesOf(newest(entry)?.permissions ?? askedBy(entry))
     const wanted = names.length === 0 ? asked : names
-    return Effect.as(requireAsked(name, wanted, asked), withGrants(entry, wanted))
+    return requireAsked(name, wanted, asked).pipe(
+      Effect.andThen(requireGrantable(home, name, wanted)),
+      Effect.as(withGrants(entry, wanted)),
+    )
   })
 
 /** `names` empty: all that it has. */
@@ -107,6 +105,21 @@ export const revoke = (home: Home, name: string, names: ReadonlyArray<Permission
       ? Effect.succeed(withoutGrants(entry, wanted))
       : refuse("unknown", `${name} was not granted ${unknown.join(", ")}. It has: ${listed(given)}.`)
   })
+
+/** Forgets it, its grants and its packages, also those of earlier versions. */
+export const uninstall = Effect.fn("uninstall")(function* (home: Home, name: string) {
+  const { plugins } = home
+  return yield* Effect.gen(function* () {
+    const lock = yield* readLock(plugins)
+    const entry = lock.get(name)
+    if (entry === undefined) return yield* notInstalled(name)
+    yield* writeLock(plugins, new Map([...lock].filter(([other]) => other !== name)))
+    const pinned = [entry.active, entry.pending].flatMap((each) => (each === null ? [] : [each.manifest]))
+    const stored = (yield* storedOf(home, name)).map(({ manifest }) => manifest.digest)
+    for (const digest of new Set([...pinned, ...stored])) yield* discard(plugins, digest)
+    return entry
+  }).pipe(changing(plugins))
+})
 
 export const entryNamed = Effect.fnUntraced(function* (home: Home, name: string) {
   const entry = (yield* readLock(home.plugins)).get(name)
@@ -178,6 +191,11 @@ const requireAsked = (name: string, wanted: ReadonlyArray<PermissionName>, asked
     : refuse("unknown", `${name} does not ask for ${unknown.join(", ")}. It asks for: ${listed(asked)}.`)
 }
 
+const requireGrantable = ({ grantable }: Home, name: string, wanted: ReadonlyArray<PermissionName>) => {
+  const never = wanted.filter((each) => !mayBeGranted(each, grantable))
+  return never.length === 0 ? Effect.void : refuse("unknown", notGrantable(name, never))
+}
+
 const listed = (names: ReadonlyArray<string>): string => (names.length === 0 ? "nothing" : names.join(", "))
 
 /** Names that stand for the service, and whatever else the host would refuse at the start. */
@@ -192,35 +210,3 @@ const reservedProblems = ({ manifest }: Package, { version }: ManifestWorld): Re
   const source = { kind: "wasm", path: "", digest: manifest.sha256 } as const
   return ownProblems({ plugin, source }, { version, questions, coreEvents: [] })
 }
-
-export const folderOf = (plugins: string, manifestDigest: string): string =>
-  join(storePath(plugins), manifestDigest.slice("sha256:".length))
-
-/** Complete under its digest, or not there. A folder that is whole is left alone: a service may be reading it. */
-const store = Effect.fnUntraced(function* ({ plugins, world }: Home, { manifest, signature, files }: Package) {
-  const folder = folderOf(plugins, manifest.digest)
-  const stored = yield* Effect.option(readPackage(folder, world))
-  const whole =
-    Option.isSome(stored) &&
-    stored.value.manifest.digest === manifest.digest &&
-    sameSignature(stored.value.signature, signature)
-  if (whole) return
-  yield* Effect.tryPromise({
-    try: async () => {
-      const beside = `${folder}.${crypto.randomUUID()}`
-      await mkdir(beside, { recursive: true, mode: 0o700 })
-      try {
-        for (const [name, bytes] of files) await writeFile(join(beside, name), bytes, { mode: 0o600, flush: true })
-        await rm(folder, { recursive: true, force: true })
-        await rename(beside, folder)
-      } finally {
-        await rm(beside, { recursive: true, force: true })
-      }
-      await syncFolder(storePath(plugins))
-    },
-    catch: because("state", "The package cannot be stored"),
-  })
-})
-
-const sameSignature = (one: Uint8Array | undefined, other: Uint8Array | undefined): boolean =>
-  one === undefined || other === undefined ? one === other : Buffer.from(one).equals(other)

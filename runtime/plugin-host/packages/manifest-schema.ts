@@ -78,7 +78,10 @@ const Limits = Schema.Struct({
   fuel: amount("fuel", "Units of fuel for one answer: about one for each instruction."),
   input: amount("input", "Bytes of a question."),
   output: amount("output", "Bytes of an answer."),
-  wallClock: amount("wallClock", "Milliseconds for one answer, waiting included."),
+  wallClock: amount(
+    "wallClock",
+    "Milliseconds until it is given up: waiting for an instance, and the answer where it runs in threads of its own. In the service's thread, fuel alone bounds an answer.",
+  ),
 })
 
 const optionalPart = <S extends Schema.Top>(schema: S, fallback: S["Encoded"]) =>

@@ -6,6 +6,7 @@ import { constants } from "node:fs"
 import { open, readdir, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect, Result } from "effect"
+import { grantsFor } from "#runtime/plugin-host/io/grants.ts"
 import { maxArchiveBytes, type PackageFiles, readArchive } from "#runtime/plugin-host/packages/archive.ts"
 import { moduleLimits } from "#runtime/plugin-host/packages/budget.ts"
 import {
@@ -17,7 +18,6 @@ import {
 import { because, PackageRefused, refuse } from "#runtime/plugin-host/packages/refused.ts"
 import { maxSignatureBytes } from "#runtime/plugin-host/packages/signature.ts"
 import { type Admitted, admit, sha256Of } from "#runtime/plugin-host/wasm/admission.ts"
-import { policyGrants } from "#runtime/plugin-host/wasm/extism-abi.ts"
 import type { Grants } from "#runtime/plugin-host/wasm/grants.ts"
 import { defaultLimits } from "#runtime/plugin-host/wasm/limits.ts"
 
@@ -109,7 +109,7 @@ export const readPlainFile = (path: string, most: number) =>
 /** Checks the module as it will be run: what it imports, what it exports, how large it is. */
 export const admitPackage = Effect.fn("admitPackage")(function* (
   { manifest, wasm }: Pick<Package, "manifest" | "wasm">,
-  granted: Grants = policyGrants,
+  granted: Grants = grantsFor(manifest.permissions),
 ): Effect.fn.Return<Admitted, PackageRefused> {
   const admitted = yield* Effect.mapError(admit(wasm, moduleLimits(manifest.limits), granted), (refusal) =>
     refuse("module", `${manifest.name}: ${refusal.message} The module has the SHA-256 ${manifest.sha256}.`),

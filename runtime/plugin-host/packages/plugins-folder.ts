@@ -10,6 +10,7 @@ import { because, type PackageRefused, refuse } from "#runtime/plugin-host/packa
 export const pluginsFolder = (dataDirectory: string): string => join(dataDirectory, "plugins")
 export const lockFilePath = (plugins: string): string => join(plugins, "plugins.lock.json")
 export const trustFilePath = (plugins: string): string => join(plugins, "trusted-keys.json")
+export const switchesFilePath = (plugins: string): string => join(plugins, "switches.json")
 /** One folder per package, named by the digest of its manifest. */
 export const storePath = (plugins: string): string => join(plugins, "store")
 const changingPath = (plugins: string): string => join(plugins, ".changing")

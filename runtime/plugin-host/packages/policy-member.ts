@@ -1,20 +1,28 @@
 /**
  * The instances that a policy's pool is made of: in this thread, or in one of their own. A thread that is given up on, fails or
- * ends is spent; it sees nothing of the process but the module, the question and the settings that were granted.
+ * ends is spent; it sees nothing of the process but the module, the question and the settings that were granted. What it is granted
+ * beyond them is done here, for it: the thread asks and waits.
  */
 import { Worker } from "node:worker_threads"
 import { Data, Duration, Effect } from "effect"
+import type { IoUse } from "#core/hook/handler.ts"
+import type { PolicyIoServer } from "#runtime/plugin-host/io/policy-io.ts"
+import { openLine, type ServiceEnd, type ThreadEnd } from "#runtime/plugin-host/io/thread-line.ts"
 import type { Member } from "#runtime/plugin-host/packages/pool.ts"
 import type { Admitted } from "#runtime/plugin-host/wasm/admission.ts"
 import type { PolicyLimits } from "#runtime/plugin-host/wasm/policy-call.ts"
 import { Policy, type PolicyExit, type Question } from "#runtime/plugin-host/wasm/policy-instance.ts"
 
 export type Asked = Pick<Question, "function" | "input" | "config">
-export type PolicyMember = Member<Asked, PolicyExit>
+/** How it ended, and what it asked for meanwhile. */
+export type MemberExit = PolicyExit & { readonly io?: IoUse }
+export type PolicyMember = Member<Asked, MemberExit>
 
 export interface ThreadData {
   readonly admitted: Admitted
   readonly limits: PolicyLimits
+  /** Absent: it is granted nothing. */
+  readonly line?: ThreadEnd
 }
 
 export class ThreadFailed extends Data.TaggedError("ThreadFailed")<{ readonly message: string }> {}
@@ -32,12 +40,18 @@ export const openHere = (admitted: Admitted, limits: PolicyLimits): Effect.Effec
     close: Effect.void,
   }))
 
-export const openThread = (admitted: Admitted, limits: PolicyLimits): Effect.Effect<PolicyMember, ThreadFailed> =>
+export const openThread = (
+  admitted: Admitted,
+  limits: PolicyLimits,
+  io?: PolicyIoServer,
+): Effect.Effect<PolicyMember, ThreadFailed> =>
   Effect.suspend(() => {
-    const worker = start({ admitted, limits })
+    const line = io === undefined ? undefined : openLine()
+    const worker = start({ admitted, limits, ...(line === undefined ? {} : { line: line.thread }) })
     let spent = false
     worker.once("exit", () => {
       spent = true
+      line?.close()
     })
     const end = Effect.suspend(() => {
       spent = true
@@ -46,14 +60,17 @@ export const openThread = (admitted: Admitted, limits: PolicyLimits): Effect.Eff
 
     const member: PolicyMember = {
       ask: (asked) =>
-        next<PolicyExit>(worker, () => worker.postMessage(asked)).pipe(
-          Effect.catch(({ message }) => {
-            spent = true
-            return Effect.succeed<PolicyExit>({ ok: false, reason: "host_error", message, fuelUsed: 0, logs: [] })
-          }),
-          // whoever asked has given up: what is still running in there is ended
-          Effect.onInterrupt(() => end),
-        ),
+        serving(
+          line,
+          io,
+          next<PolicyExit>(worker, () => worker.postMessage(asked)).pipe(
+            Effect.catch(({ message }) => {
+              spent = true
+              return Effect.succeed<PolicyExit>({ ok: false, reason: "host_error", message, fuelUsed: 0, logs: [] })
+            }),
+          ),
+          // whoever asked has given up, or it cannot be served: what is still running in there is ended
+        ).pipe(Effect.onError(() => end)),
       spent: () => spent,
       close: end,
     }
@@ -67,9 +84,24 @@ export const openThread = (admitted: Admitted, limits: PolicyLimits): Effect.Eff
     )
   })
 
+const serving = (
+  line: ServiceEnd | undefined,
+  io: PolicyIoServer | undefined,
+  answer: Effect.Effect<PolicyExit>,
+): Effect.Effect<MemberExit> =>
+  Effect.suspend(() => {
+    if (line === undefined || io === undefined) return answer
+    const session = io.begin()
+    return Effect.map(Effect.raceFirst(answer, line.serve(session)), (exit) => {
+      const used = session.used()
+      return used === undefined ? exit : { ...exit, io: used }
+    })
+  })
+
 const start = (workerData: ThreadData): Worker =>
   new Worker(new URL("policy-thread.ts", import.meta.url), {
     workerData,
+    ...(workerData.line === undefined ? {} : { transferList: [workerData.line.port] }),
     env: {},
     execArgv: [],
     stdin: false,

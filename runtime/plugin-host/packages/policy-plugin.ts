@@ -3,22 +3,31 @@
  * Exchanging it is the host's: a new version is set up beside the old one, and each call stays with the one that it began with.
  */
 import { Duration, Effect, Result, Schema } from "effect"
-import { canonicalJson } from "#core/canonical-json.ts"
 import { alwaysClosed, HookFault, type HookHandler } from "#core/hook.ts"
 import { definePlugin, type Plugin, PluginFailed } from "#core/plugin.ts"
 import { questionNamed } from "#policies/questions.ts"
+import { makeOutgoing, type Outgoing } from "#runtime/outgoing/outgoing.ts"
+import { makePolicyIo, type PolicyIoServer } from "#runtime/plugin-host/io/policy-io.ts"
 import { callLimits } from "#runtime/plugin-host/packages/budget.ts"
+import { grantedSettings } from "#runtime/plugin-host/packages/granted-settings.ts"
 import { makeLogValve } from "#runtime/plugin-host/packages/log-valve.ts"
 import { type Manifest, settingsSchemaOf } from "#runtime/plugin-host/packages/manifest.ts"
 import { abi } from "#runtime/plugin-host/packages/manifest-schema.ts"
 import { admitPackage, type Package } from "#runtime/plugin-host/packages/package.ts"
 import type { Permissions } from "#runtime/plugin-host/packages/permissions.ts"
-import { type Asked, openHere, openThread, type ThreadFailed } from "#runtime/plugin-host/packages/policy-member.ts"
+import {
+  type Asked,
+  type MemberExit,
+  openHere,
+  openThread,
+  type ThreadFailed,
+} from "#runtime/plugin-host/packages/policy-member.ts"
 import { makePool, type Pool } from "#runtime/plugin-host/packages/pool.ts"
+import { withReady } from "#runtime/plugin-host/packages/ready.ts"
 import { withSpare } from "#runtime/plugin-host/packages/spare.ts"
-import { tierOf } from "#runtime/plugin-host/packages/tier.ts"
+import { tierOf, waits } from "#runtime/plugin-host/packages/tier.ts"
 import type { Admitted } from "#runtime/plugin-host/wasm/admission.ts"
-import type { PolicyExit, PolicyFaultReason } from "#runtime/plugin-host/wasm/policy-instance.ts"
+import type { PolicyFaultReason } from "#runtime/plugin-host/wasm/policy-instance.ts"
 
 /** An answer in this thread is one step: a second instance would never be asked. */
 const instancesHere = 1
@@ -30,7 +39,12 @@ const poolQueue = 64
 /** Settings of a plugin that says nothing of their form: any names. */
 const anySettings = Schema.Record(Schema.String, Schema.Unknown)
 
-export const policyPlugin = (found: Pick<Package, "manifest" | "wasm">, grants: Permissions): Plugin => {
+/** `outgoing`: what it calls hosts with, where it was granted some. */
+export const policyPlugin = (
+  found: Pick<Package, "manifest" | "wasm">,
+  grants: Permissions,
+  outgoing: Outgoing["Service"] = makeOutgoing(),
+): Plugin => {
   const { manifest } = found
   const schema = settingsSchemaOf(manifest.settings)
   return definePlugin<unknown>({
@@ -40,21 +54,23 @@ export const policyPlugin = (found: Pick<Package, "manifest" | "wasm">, grants: 
     engine: manifest.engine,
     // readManifest refused a manifest whose settings cannot be used
     settings: Result.getOrUndefined(schema) ?? anySettings,
-    hooks: manifest.mode === "disabled" ? [] : Object.keys(manifest.hooks),
+    // only what has a say is missed where it cannot run
+    hooks: manifest.mode === "enforce" ? Object.keys(manifest.hooks) : [],
     setup: Effect.fnUntraced(
       function* (settings: unknown) {
         if (manifest.mode === "disabled") return { hooks: [] }
-        const pool = yield* poolFor(yield* admitPackage(found), manifest)
-        return { hooks: handlersOf(manifest, configOf(settings, grants), pool, makeLogValve(manifest.name)) }
+        const io = waits(manifest) ? yield* makePolicyIo({ plugin: manifest.name, grants, outgoing }) : undefined
+        const pool = yield* poolFor(yield* admitPackage(found), manifest, io)
+        return { hooks: handlersOf(manifest, grantedSettings(settings, grants), pool, makeLogValve(manifest.name)) }
       },
       Effect.mapError(({ message }) => new PluginFailed({ message })),
     ),
   })
 }
 
-type PolicyPool = Pool<Asked, PolicyExit, ThreadFailed>
+type PolicyPool = Pool<Asked, MemberExit, ThreadFailed>
 
-const poolFor = Effect.fnUntraced(function* (admitted: Admitted, manifest: Manifest) {
+const poolFor = Effect.fnUntraced(function* (admitted: Admitted, manifest: Manifest, io?: PolicyIoServer) {
   const limits = callLimits(manifest.limits)
   const bounds = { queue: poolQueue, wait: Duration.millis(manifest.limits.wallClock) }
   if (tierOf(manifest) === "here") {
@@ -63,7 +79,10 @@ const poolFor = Effect.fnUntraced(function* (admitted: Admitted, manifest: Manif
     const pool: PolicyPool = yield* makePool({ ...bounds, open: Effect.succeed(member), size: instancesHere })
     return pool
   }
-  const { open } = yield* withSpare(openThread(admitted, limits))
+  const opening = openThread(admitted, limits, io)
+  const spare = yield* withSpare(opening)
+  // with the spare, as many are open as can be asked at once
+  const { open } = yield* withReady(threads - 1, opening, spare.open)
   return yield* makePool({ ...bounds, open, size: threads })
 })
 
@@ -94,27 +113,18 @@ const handlersOf = (
             reason: faultReasons[exit.reason],
             message: `${exit.reason}: ${exit.message}`,
             fuel: exit.fuelUsed,
+            ...(exit.io === undefined ? {} : { io: exit.io }),
           })
         }
-        // null is no opinion
-        return exit.value === null ? undefined : { answer: exit.value, fuel: exit.fuelUsed }
+        return {
+          answer: exit.value,
+          noOpinion: exit.value === null,
+          fuel: exit.fuelUsed,
+          ...(exit.io === undefined ? {} : { io: exit.io }),
+        }
       }),
     }
   })
-
-/** What of the plugin's settings the policy was granted, as text: strings as they are, everything else as JSON. */
-const configOf = (settings: unknown, { config }: Permissions): ReadonlyMap<string, string> => {
-  const section: ReadonlyMap<string, unknown> = new Map(
-    typeof settings === "object" && settings !== null ? Object.entries(settings) : [],
-  )
-  return new Map(
-    config.flatMap((name) => {
-      const value = section.get(name)
-      if (value === undefined) return []
-      return [[name, typeof value === "string" ? value : canonicalJson(value)] as const]
-    }),
-  )
-}
 
 /** In the words of the log of a run. A question that is too large, or a busy pool, is no fault of the policy. */
 const faultReasons: Readonly<Record<PolicyFaultReason, HookFault["reason"]>> = {

@@ -57,7 +57,7 @@ const writeTrust = (plugins: string, keys: TrustStore) =>
 export const trustKey = (plugins: string, key: PublicKey, name: string): Effect.Effect<void, PackageRefused> =>
   changing(plugins)(addKey(plugins, key, name))
 
-/** By key or key id. What it signed does not run any more once the service looks again. */
+/** By key or key id. What it signed does not run any more. */
 export const revokeKey = (plugins: string, which: string): Effect.Effect<void, PackageRefused> =>
   changing(plugins)(markRevoked(plugins, which))
 

@@ -5,29 +5,19 @@
  */
 import { HostFault } from "#runtime/plugin-host/wasm/fault.ts"
 import type { Grant } from "#runtime/plugin-host/wasm/grants.ts"
-import type { HostFunction, Instance } from "#runtime/plugin-host/wasm/instance.ts"
-import { logLevels, type PolicyCall } from "#runtime/plugin-host/wasm/policy-call.ts"
+import type { HostFunction } from "#runtime/plugin-host/wasm/instance.ts"
+import { ioOffers } from "#runtime/plugin-host/wasm/io-abi.ts"
+import { grantOf, type Offer, type PolicyHost, payFor } from "#runtime/plugin-host/wasm/offer.ts"
+import { logLevels } from "#runtime/plugin-host/wasm/policy-call.ts"
 import type { ValueType } from "#runtime/plugin-host/wasm/value-type.ts"
 
+export type { PolicyHost } from "#runtime/plugin-host/wasm/offer.ts"
+
 export const extismModule = "extism:host/env"
-
-/** What the functions of one instance work on. */
-export interface PolicyHost {
-  /** The call that is running. */
-  call: PolicyCall
-  /** Set once the instance exists: before any function of the module runs. */
-  instance: Instance | undefined
-}
-
-interface Offer extends Grant {
-  readonly implement: (host: PolicyHost) => HostFunction
-}
 
 /** Fuel of a call that moves a few bytes; and of one that copies or decodes, which also pays by length. */
 const small = 50
 const large = 500
-/** Units for every `bytesPerUnit` bytes copied or decoded. */
-const bytesPerUnit = 2
 /** Longest name of a configuration value that is looked up. */
 const mostKeyBytes = 256
 
@@ -41,8 +31,6 @@ const offer = (
   cost: number,
   implement: Offer["implement"],
 ): Offer => ({ module: extismModule, name, params, results, price: cost, implement })
-
-const payFor = (host: PolicyHost, bytes: number): void => host.instance?.charge(Math.ceil(bytes / bytesPerUnit))
 
 /** Addresses are unsigned in the interface; those with the highest bit set are no address of ours, and negative here. */
 const address = (value: bigint): number => Number(value)
@@ -116,12 +104,12 @@ const offers: ReadonlyArray<Offer> = [
 ]
 
 /** What every policy is granted. */
-export const policyGrants: ReadonlyArray<Grant> = offers.map(({ implement: _, ...grant }) => grant)
+export const policyGrants: ReadonlyArray<Grant> = offers.map(grantOf)
 
-/** Fresh functions for one host.call. */
+/** Fresh functions for one host: also those that few policies are granted, and no other can import. */
 export const policyFunctions = (host: PolicyHost): Map<string, Map<string, HostFunction>> => {
   const modules = new Map<string, Map<string, HostFunction>>()
-  for (const { module, name, implement } of offers) {
+  for (const { module, name, implement } of [...offers, ...ioOffers]) {
     const functions = modules.get(module) ?? new Map<string, HostFunction>()
     functions.set(name, implement(host))
     modules.set(module, functions)

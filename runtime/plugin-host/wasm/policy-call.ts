@@ -1,6 +1,7 @@
 /** What one call of a policy has: its input, its answer, its log lines, and the bounds of all three. */
 import { Exchange } from "#runtime/plugin-host/wasm/exchange.ts"
 import { HostFault } from "#runtime/plugin-host/wasm/fault.ts"
+import { noIo, type PolicyIo } from "#runtime/plugin-host/wasm/io-request.ts"
 
 export const logLevels = ["trace", "debug", "info", "warn", "error"] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -42,16 +43,18 @@ export class PolicyCall {
   readonly inputAddress: number
   readonly inputSize: number
   readonly config: ReadonlyMap<string, string>
+  readonly io: PolicyIo
   readonly logs: Array<LogLine> = []
   answer: Uint8Array | undefined
   error: string | undefined
   readonly #limits: PolicyLimits
 
-  constructor(input: Uint8Array, config: ReadonlyMap<string, string>, limits: PolicyLimits) {
+  constructor(input: Uint8Array, config: ReadonlyMap<string, string>, limits: PolicyLimits, io = noIo) {
     this.exchange = new Exchange(limits.exchangeBytes + input.length)
     this.inputAddress = this.exchange.store(input)
     this.inputSize = input.length
     this.config = config
+    this.io = io
     this.#limits = limits
   }
 

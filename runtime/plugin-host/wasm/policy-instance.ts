@@ -1,9 +1,10 @@
 /**
  * Asks a policy one question: JSON in, JSON out, through the Extism interface.
  *
- * An answer depends on the module, the question and the configuration only: every question meets a new instance, or one set
- * back to what it was when new. Asking again gives the same bytes for the same fuel. Every fault is a value. It blocks its thread until it answers, which fuel bounds and nothing else: a
- * policy with a large budget belongs in a thread of its own. It does not check that the answer fits the question.
+ * An answer depends on the module, the question and the configuration only, and on what it is answered where it may ask: every
+ * question meets a new instance, or one set back to what it was when new. Asking again gives the same bytes for the same fuel. Every
+ * fault is a value. It blocks its thread until it answers, which fuel bounds and nothing else: a policy with a large budget, or one that
+ * may ask, belongs in a thread of its own. It does not check that the answer fits the question.
  */
 import { Effect, Schema } from "effect"
 import type { Admitted } from "#runtime/plugin-host/wasm/admission.ts"
@@ -11,6 +12,7 @@ import { readAnswer } from "#runtime/plugin-host/wasm/answer.ts"
 import { type PolicyHost, policyFunctions } from "#runtime/plugin-host/wasm/extism-abi.ts"
 import { type Fault, type FaultReason, faultReasons } from "#runtime/plugin-host/wasm/fault.ts"
 import { type Compiled, compile, type HostFunctions, Instance } from "#runtime/plugin-host/wasm/instance.ts"
+import type { PolicyIo } from "#runtime/plugin-host/wasm/io-request.ts"
 import { type LogLine, PolicyCall, type PolicyLimits } from "#runtime/plugin-host/wasm/policy-call.ts"
 
 export const policyFaultReasons = [
@@ -35,6 +37,8 @@ export interface Question {
   /** JSON. */
   readonly input: string
   readonly config?: ReadonlyMap<string, string>
+  /** Serves what a policy with permissions asks for. Absent: everything is answered with a refusal. */
+  readonly io?: PolicyIo
   /** Implementations of what was granted beyond `policyGrants`. They answer at once, and should not throw. */
   readonly functions?: HostFunctions
 }
@@ -99,7 +103,7 @@ export class Policy {
       const message = `the question has ${input.length} bytes, at most ${limits.inputBytes} are allowed`
       return { ok: false, reason: "input_too_large", message, fuelUsed: 0, logs: [] }
     }
-    const call = new PolicyCall(input, question.config ?? noConfig, limits)
+    const call = new PolicyCall(input, question.config ?? noConfig, limits, question.io)
     const ran = this.#run(call, question)
     const { fuelUsed } = ran
     if (!ran.ok) return { ok: false, reason: ran.reason, message: ran.message, fuelUsed, logs: call.logs }

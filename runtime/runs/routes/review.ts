@@ -1,12 +1,19 @@
-/** A person's review of a run: approve, decline, ask for changes. The merge itself is done elsewhere. */
-import { Effect, Schema } from "effect"
+/**
+ * A person's review of a run: approve, decline, ask for changes, or commit and merge at once. The merge itself is
+ * done by whichever worker takes the run.
+ */
+import { Effect, Schema, Stream } from "effect"
 import { subjectOf } from "#core/auth/caller.ts"
-import { type Refusal, refuseInput } from "#core/refusal.ts"
+import { EventLog } from "#core/event-log.ts"
+import { Hooks } from "#core/hook.ts"
+import { Checkouts } from "#core/ports/checkouts.ts"
+import { type Refusal, refuse, refuseInput } from "#core/refusal.ts"
 import { access, type Route, reply, route } from "#core/route.ts"
 import type { Run } from "#core/run/run.ts"
 import { Runs } from "#core/run/runs.ts"
 import { RunStatus } from "#core/run/status.ts"
 import { Settings } from "#core/settings.ts"
+import { reviewAccept } from "#policies/review/question.ts"
 
 const tag = "Review"
 
@@ -48,12 +55,64 @@ const reviewAnswer = (run: Run): typeof ReviewAnswer.Type => ({
   merge_result: run.status === "merged" || run.status === "merge_failed" ? run.result : null,
 })
 
-export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Settings> = Effect.gen(function* () {
+/** How long a request waits for the worker that commits and merges. */
+const commitPatience = "25 seconds"
+
+const CommitAnswer = Schema.Struct({
+  run_id: Schema.String,
+  status: RunStatus,
+  merge_result: Schema.NullOr(Schema.String),
+  conflicting_files: Schema.NullOr(Schema.Array(Schema.String)),
+})
+
+type Needs = Runs | Settings | Hooks | Checkouts | EventLog
+
+export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Needs> = Effect.gen(function* () {
   const runs = yield* Runs
+  const hooks = yield* Hooks
+  const checkouts = yield* Checkouts
+  const log = yield* EventLog
   const { MaxRevisions: maxRevisions } = (yield* Settings).Runs
 
   const requestChanges = Effect.fnUntraced(function* (runId: string, comment: string, by: string) {
     return (yield* runs.transition(runId, { _tag: "RequestChanges", comment, by, maxRevisions })).run
+  })
+
+  /** What is approved is what was shown: the checkout still holds it, and no policy objects. */
+  const mayApprove = Effect.fnUntraced(function* (run: Run, reviewer: string) {
+    if (run.status !== "awaiting_review" || run.repository === null) return
+    const unavailable = () => refuse("worktree_unavailable")
+    const place = { runId: run.runId, repository: run.repository }
+    const checkout = yield* checkouts.open(place).pipe(Effect.mapError(unavailable))
+    const { treeHash } = yield* checkouts.snapshot(checkout).pipe(Effect.mapError(unavailable))
+    if (treeHash !== run.treeHash) return yield* refuse("worktree_changed", { extra: { status: run.status } })
+    const files = yield* checkouts.files(checkout, "all").pipe(Effect.mapError(unavailable))
+    yield* hooks.permit(
+      reviewAccept,
+      {
+        runId: run.runId,
+        projectId: run.projectId,
+        scope: "run",
+        reviewer,
+        submittedBy: run.submittedBy,
+        treeHash,
+        targetBranch: run.originatingBranch,
+        files: files.map((file) => file.path),
+      },
+      { runId: run.runId },
+    )
+  })
+
+  /** The run as it is once no worker commits or merges it any more, or when patience is over. */
+  const settled = Effect.fnUntraced(function* (runId: string) {
+    const moves = log.follow(runId, 0).pipe(
+      Stream.mapEffect(() => runs.get(runId)),
+      Stream.filter((run) => run.status !== "committing" && run.status !== "merging"),
+      Stream.take(1),
+      Stream.runDrain,
+    )
+    yield* Effect.timeoutOption(moves, commitPatience)
+    return yield* runs.get(runId)
   })
 
   return [
@@ -74,6 +133,7 @@ export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Set
           const comment = yield* readComment(body.feedback, "feedback")
           return reviewAnswer(yield* requestChanges(params.id, comment, by))
         }
+        if (body.approved) yield* mayApprove(yield* runs.get(params.id), by)
         const { run } = yield* runs.transition(params.id, { _tag: body.approved ? "Approve" : "Decline", by })
         return reviewAnswer(run)
       }),
@@ -92,6 +152,48 @@ export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Set
         const comment = yield* readComment(body.comment, "comment")
         const run = yield* requestChanges(params.id, comment, subjectOf(caller))
         return reply.json(202, { run_id: run.runId, status: run.status })
+      }),
+    }),
+    route<ById, Record<never, never>, undefined, typeof CommitAnswer.Type>({
+      method: "POST",
+      path: "/api/runs/{id}/commit",
+      access: access.run("contributor"),
+      summary: "Commit what is in the checkout and merge it into the originating branch",
+      tag,
+      answer: CommitAnswer,
+      handle: Effect.fn("review.commit")(function* ({ params, caller }) {
+        const before = yield* runs.get(params.id)
+        if (before.worktreeBranch === null) return yield* refuse("worktree_unavailable")
+        if (before.status === "merging" || before.status === "committing") return yield* refuse("already_merging")
+        const by = subjectOf(caller)
+        yield* hooks.permit(
+          reviewAccept,
+          {
+            runId: before.runId,
+            projectId: before.projectId,
+            scope: "run",
+            reviewer: by,
+            submittedBy: before.submittedBy,
+            treeHash: before.treeHash,
+            targetBranch: before.originatingBranch,
+            files: [],
+          },
+          { runId: before.runId },
+        )
+        yield* runs.transition(params.id, { _tag: "TakeCommitSlot", by })
+        const run = yield* settled(params.id)
+        if (run.status === "awaiting_review") {
+          return yield* refuse("conflict", {
+            message: "The merge could not be made now. The run waits for review again; its events say why.",
+            extra: { status: run.status },
+          })
+        }
+        return {
+          run_id: run.runId,
+          status: run.status,
+          merge_result: run.result,
+          conflicting_files: run.mergeConflicts,
+        }
       }),
     }),
   ]

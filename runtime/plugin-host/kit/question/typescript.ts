@@ -1,8 +1,10 @@
 /** The types of a question for a policy in TypeScript. */
 import type { AnyQuestion } from "#core/hook.ts"
 import { type Member, type Named, type Shape, shapesOf } from "#runtime/plugin-host/kit/question/shape.ts"
+import type { IoCall } from "#runtime/plugin-host/wasm/io-request.ts"
 
-export const typesInTypeScript = (question: AnyQuestion): string => {
+/** `io`: what its manifest asks for. */
+export const typesInTypeScript = (question: AnyQuestion, io: ReadonlyArray<IoCall> = []): string => {
   const shapes = shapesOf(question)
   const types = new Map([...shapes.askTypes, ...shapes.answerTypes].map((type) => [type.name, type]))
   return [
@@ -15,6 +17,8 @@ export const typesInTypeScript = (question: AnyQuestion): string => {
     "",
     ...[...types.values()].flatMap((type) => [...declaration(type), ""]),
     ambient,
+    ...(io.length === 0 ? [] : [notServed]),
+    ...io.map((call) => ioAmbient[call]),
   ].join("\n")
 }
 
@@ -26,6 +30,44 @@ const ambient = `declare global {
   const console: Record<"debug" | "log" | "info" | "warn" | "error", (...values: ReadonlyArray<unknown>) => void>
 }
 `
+
+const notServed = `declare global {
+  /** Not done, and why: refused, failed, or too often or too much in one answer. */
+  interface NotServed {
+    readonly ok: false
+    readonly reason: string
+    readonly message: string
+  }
+}
+`
+
+const ioAmbient: Readonly<Record<IoCall, string>> = {
+  http: `declare global {
+  /** Calls an origin that the manifest names and an operator granted. Redirects are not followed. At most 8 of one answer. */
+  function http(request: {
+    readonly url: string
+    readonly method?: "GET" | "HEAD" | "POST"
+    readonly headers?: Readonly<Record<string, string>>
+    readonly body?: string
+    /** Milliseconds; the time limit of the answer ends it in any case. */
+    readonly timeoutMs?: number
+  }):
+    | { readonly ok: true; readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
+    | NotServed
+}
+`,
+  kv: `declare global {
+  /** What this plugin keeps from one question to the next. At most 64 calls of one answer; what is written stays, whatever is answered. */
+  const kv: {
+    /** Null: there is none. */
+    get(key: string): { readonly ok: true; readonly value: string | null } | NotServed
+    /** expected: written only where the value is this one, or where there is none (null). */
+    set(key: string, value: string, expected?: string | null): { readonly ok: true; readonly done: boolean } | NotServed
+    delete(key: string): { readonly ok: true; readonly done: boolean } | NotServed
+  }
+}
+`,
+}
 
 const declaration = ({ name, variants }: Named): ReadonlyArray<string> => {
   const [only] = variants

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path"
 import { Effect } from "effect"
 import { type KitFailed, kitFailed, whileCompiling } from "#runtime/plugin-host/kit/failed.ts"
 import { engineFor } from "#runtime/plugin-host/kit/typescript/engine.ts"
+import type { IoCall } from "#runtime/plugin-host/wasm/io-request.ts"
 
 /** What QuickJS knows of the language. */
 const target = "es2023"
@@ -17,6 +18,7 @@ export const compileTypeScript = (
   folder: string,
   entry: string,
   functions: ReadonlyArray<string>,
+  io: ReadonlyArray<IoCall> = [],
 ): Effect.Effect<Uint8Array, KitFailed> =>
   Effect.gen(function* () {
     const unusable = functions.find((name) => !exportedName.test(name))
@@ -26,7 +28,7 @@ export const compileTypeScript = (
       catch: whileCompiling(`${entry} cannot be compiled`),
     })
     return yield* Effect.tryPromise({
-      try: () => engineFor(source, functions),
+      try: () => engineFor(source, functions, io),
       catch: whileCompiling(`${entry} cannot be compiled`),
     })
   })

@@ -13,8 +13,11 @@ import {
   constantImports,
   type Exported,
   glue,
+  hostNames,
   importPolicyInterface,
 } from "#runtime/plugin-host/kit/typescript/host-functions.ts"
+import { ioModule } from "#runtime/plugin-host/wasm/io-abi.ts"
+import type { IoCall } from "#runtime/plugin-host/wasm/io-request.ts"
 
 type Module = Binaryen.Module
 
@@ -28,21 +31,27 @@ const collectAt = 8 * 1024 * 1024
 const segmentGap = 64
 
 const preludeFile = new URL("prelude.js.txt", import.meta.url)
+/** Before the other: only where the policy asks for what is in it. */
+const ioPreludeFile = new URL("io-prelude.js.txt", import.meta.url)
 
 export class SourceRefused extends Error {
   override readonly name = "SourceRefused"
 }
 
-/** `source` is a script whose last value is an object of functions: those named are exported. */
-export const engineFor = async (source: string, functions: ReadonlyArray<string>): Promise<Uint8Array> => {
+/** `source` is a script whose last value is an object of functions: those named are exported. `io`: what the policy asks for. */
+export const engineFor = async (
+  source: string,
+  functions: ReadonlyArray<string>,
+  io: ReadonlyArray<IoCall> = [],
+): Promise<Uint8Array> => {
   const { default: b } = await import("binaryen")
   const m = b.readBinary(quickjs())
   try {
     m.setFeatures(b.Features.All)
     const names = internalNames(b, m)
-    link(b, m, names)
+    link(b, m, names, io)
     for (const name of names.keys()) if (!needed.has(name)) m.removeExport(name)
-    const snapshot = evaluate(m.emitBinary(), source, functions)
+    const snapshot = evaluate(m.emitBinary(), source, functions, io)
     setMemory(m, names, snapshot)
     setStackPointer(b, m, names, snapshot)
     for (const [name, handle] of snapshot.handles) addQuestion(b, m, names, name, handle)
@@ -98,11 +107,11 @@ const calling =
     return m.call(internal, [...args], b.i32)
   }
 
-const link = (b: typeof Binaryen, m: Module, names: ReadonlyMap<string, string>): void => {
+const link = (b: typeof Binaryen, m: Module, names: ReadonlyMap<string, string>, io: ReadonlyArray<IoCall>): void => {
   const exported = calling(b, m, names)
-  importPolicyInterface(b, m)
+  importPolicyInterface(b, m, io)
   addCopying(b, m, exported)
-  const constants = constantImports(b, m, exported)
+  const constants = constantImports(b, m, exported, io)
   const imports = Array.from({ length: m.getNumFunctions() }, (_, at) =>
     b.getFunctionInfo(m.getFunctionByIndex(at)),
   ).filter(({ module }) => module === "env" || module === "wasi_snapshot_preview1")
@@ -123,8 +132,14 @@ interface Snapshot {
 const utf8 = new TextEncoder()
 
 /** Starts QuickJS, evaluates the source, and keeps what is in its memory then. */
-const evaluate = (engine: Uint8Array, source: string, functions: ReadonlyArray<string>): Snapshot => {
-  const exports = new WebAssembly.Instance(new WebAssembly.Module(engine), { "extism:host/env": buildTimeHost }).exports
+const evaluate = (
+  engine: Uint8Array,
+  source: string,
+  functions: ReadonlyArray<string>,
+  io: ReadonlyArray<IoCall>,
+): Snapshot => {
+  const imports = { "extism:host/env": buildTimeHost, [ioModule]: buildTimeHost }
+  const exports = new WebAssembly.Instance(new WebAssembly.Module(engine), imports).exports
   const memory = exports.memory as WebAssembly.Memory // one of `needed`, which are all there
   const stack = exports.__stack_pointer as WebAssembly.Global<number> // likewise
   const call = (name: string, ...args: ReadonlyArray<number>): number => {
@@ -157,10 +172,11 @@ const evaluate = (engine: Uint8Array, source: string, functions: ReadonlyArray<s
   call("qjs_set_max_stack_size", stackBytes)
   call("qjs_set_gc_threshold", collectAt)
   const host = call("qjs_new_object")
-  for (const name of ["config", "debug", "info", "warn", "error"]) {
+  for (const name of [...hostNames, ...io]) {
     call("qjs_set_prop_string", host, text(name)[0], call("qjs_new_host_function", ...text(name), 1))
   }
   call("qjs_set_prop_string", call("qjs_get_global"), text("svcHost")[0], host)
+  if (io.length > 0) run(readFileSync(ioPreludeFile, "utf8"), "io-prelude.js")
   run(readFileSync(preludeFile, "utf8"), "prelude.js")
   const found = run(source, "policy.js")
   const handles = new Map(
@@ -175,7 +191,9 @@ const evaluate = (engine: Uint8Array, source: string, functions: ReadonlyArray<s
 }
 
 const notYet = () => {
-  throw new SourceRefused("The policy asks for its settings, or writes to its log, before it is asked a question.")
+  throw new SourceRefused(
+    "The policy asks for its settings, writes to its log, or calls a host, before it is asked a question.",
+  )
 }
 const buildTimeHost = new Proxy({}, { get: () => notYet })
 

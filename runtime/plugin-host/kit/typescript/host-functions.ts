@@ -3,6 +3,8 @@
  * is the interface of policies, the same that a module of any other language has. No clock, no randomness, no files.
  */
 import type binaryen from "binaryen"
+import { ioModule } from "#runtime/plugin-host/wasm/io-abi.ts"
+import type { IoCall } from "#runtime/plugin-host/wasm/io-request.ts"
 
 type Binaryen = typeof binaryen
 type Module = binaryen.Module
@@ -18,14 +20,18 @@ export const glue = {
 } as const
 
 /** The first letter of the name under which a prelude function calls the host. */
-const letters = { config: "c", debug: "d", info: "i", warn: "w", error: "e" } as const
+const letters = { config: "c", debug: "d", info: "i", warn: "w", error: "e", http: "h", kv: "k" } as const
+
+/** What the prelude calls. */
+export const hostNames = ["config", "debug", "info", "warn", "error"] as const
 
 /** Functions of QuickJS by the names under which it exports them. */
 export type Exported = (name: string, args: ReadonlyArray<Expression>) => Expression
 
-export const importPolicyInterface = (b: Binaryen, m: Module): void => {
-  const offer = (name: string, params: ReadonlyArray<number>, result: number) =>
-    m.addFunctionImport(name, extism, name, b.createType([...params]), result)
+/** `io`: what it asks for beyond what every policy has. */
+export const importPolicyInterface = (b: Binaryen, m: Module, io: ReadonlyArray<IoCall>): void => {
+  const offer = (name: string, params: ReadonlyArray<number>, result: number, module = extism) =>
+    m.addFunctionImport(name, module, name, b.createType([...params]), result)
   offer("input_length", [], b.i64)
   offer("input_offset", [], b.i64)
   offer("length", [b.i64], b.i64)
@@ -38,6 +44,7 @@ export const importPolicyInterface = (b: Binaryen, m: Module): void => {
   offer("error_set", [b.i64], b.none)
   offer("config_get", [b.i64], b.i64)
   for (const level of ["debug", "info", "warn", "error"]) offer(`log_${level}`, [b.i64], b.none)
+  for (const call of io) offer(call, [b.i64], b.i64, ioModule)
 }
 
 /** Bytes between the exchange and QuickJS, eight at a time: each call of the host has its price. */
@@ -109,14 +116,19 @@ export const addCopying = (b: Binaryen, m: Module, exported: Exported): void => 
 }
 
 /** What each import of QuickJS is from now on. */
-export const constantImports = (b: Binaryen, m: Module, exported: Exported): ReadonlyMap<string, Expression> =>
+export const constantImports = (
+  b: Binaryen,
+  m: Module,
+  exported: Exported,
+  io: ReadonlyArray<IoCall>,
+): ReadonlyMap<string, Expression> =>
   new Map<string, Expression>([
     ["env.host_get_timezone_offset", m.i32.const(0)],
     ["env.host_interrupt", m.i32.const(0)],
     ["env.host_promise_rejection", m.nop()],
     ["env.host_module_normalize", m.i32.const(0)],
     ["env.host_module_load", m.i32.const(0)],
-    ["env.host_call", hostCall(b, m, exported)],
+    ["env.host_call", hostCall(b, m, exported, io)],
     // always the same moment: what is asked for the time throws before it gets here
     [
       "wasi_snapshot_preview1.clock_time_get",
@@ -136,13 +148,17 @@ export const constantImports = (b: Binaryen, m: Module, exported: Exported): Rea
     ["wasi_snapshot_preview1.fd_write", m.i32.const(wasiBadFile)],
   ])
 
-/** (name, name's length, this, argument count, arguments) → a QuickJS value: `config` and `console` of the prelude. */
-const hostCall = (b: Binaryen, m: Module, exported: Exported): Expression => {
+/** (name, name's length, this, argument count, arguments) → a QuickJS value: what the preludes call. */
+const hostCall = (b: Binaryen, m: Module, exported: Exported, io: ReadonlyArray<IoCall>): Expression => {
   const letter = (is: string) => m.i32.eq(m.i32.load8_u(0, 1, m.local.get(0, b.i32)), m.i32.const(is.charCodeAt(0)))
   const argument = () => m.call(glue.toExchange, [m.i32.load(0, 4, m.local.get(4, b.i32))], b.i64)
   const nothing = () => exported("qjs_get_undefined", [])
   // i64 results need a local: functions that replace imports have one, index 5
   const found = () => m.local.get(5, b.i64)
+  const text = () => m.call(glue.fromExchange, [found(), m.i32.wrap(m.call("length", [found()], b.i64))], b.i32)
+  const asks = io.map((call) =>
+    m.if(letter(letters[call]), m.block(null, [m.local.set(5, m.call(call, [argument()], b.i64)), m.return(text())])),
+  )
   const log = (["debug", "info", "warn", "error"] as const).map((level) =>
     m.if(letter(letters[level]), m.call(`log_${level}`, [argument()], b.none)),
   )
@@ -153,13 +169,11 @@ const hostCall = (b: Binaryen, m: Module, exported: Exported): Expression => {
         letter(letters.config),
         m.block(null, [
           m.local.set(5, m.call("config_get", [argument()], b.i64)),
-          m.if(
-            m.i64.ne(found(), m.i64.const(0n)),
-            m.return(m.call(glue.fromExchange, [found(), m.i32.wrap(m.call("length", [found()], b.i64))], b.i32)),
-          ),
+          m.if(m.i64.ne(found(), m.i64.const(0n)), m.return(text())),
         ]),
       ),
       ...log,
+      ...asks,
       nothing(),
     ],
     b.i32,

@@ -1,0 +1,159 @@
+/** What a run changed: the tree, the list of files, one file. Whoever may not see the run learns nothing: 404. */
+import { Effect, Schema } from "effect"
+import { type ChangeFilter, type CheckoutFailed, Checkouts } from "#core/ports/checkouts.ts"
+import { redact } from "#core/redaction.ts"
+import { type Refusal, refuse } from "#core/refusal.ts"
+import { access, type Route, route } from "#core/route.ts"
+import { Runs } from "#core/run/runs.ts"
+import { diffStatuses } from "#core/run/status.ts"
+
+const tag = "Runs"
+const viewer = access.run("viewer", { hidesExistence: true })
+
+interface ById {
+  readonly id: string
+}
+interface ByPath extends ById {
+  readonly path: string
+}
+
+const filters = ["all", "committed", "uncommitted", "last-commit"] as const satisfies ReadonlyArray<ChangeFilter>
+const FilesQuery = Schema.Struct({ filter: Schema.optionalKey(Schema.Literals(filters)) })
+
+const FileEntry = Schema.Struct({
+  path: Schema.String,
+  status: Schema.Literals(["added", "modified", "deleted"]),
+  scope: Schema.Literals(["committed", "uncommitted", "merged"]),
+  added_lines: Schema.Int,
+  removed_lines: Schema.Int,
+})
+
+const FileDiffAnswer = Schema.Struct({
+  path: Schema.String,
+  diff: Schema.NullOr(Schema.String),
+  status: Schema.String,
+  is_binary: Schema.Boolean,
+})
+
+const FileContentAnswer = Schema.Struct({
+  path: Schema.String,
+  content: Schema.NullOr(Schema.String),
+  is_binary: Schema.Boolean,
+  language: Schema.NullOr(Schema.String),
+})
+
+const Node = Schema.Struct({
+  path: Schema.String,
+  is_folder: Schema.Boolean,
+  status: Schema.NullOr(Schema.String),
+  added_lines: Schema.Int,
+  removed_lines: Schema.Int,
+})
+
+/** The failure of a checkout, for whoever asked to see it. */
+export const checkoutRefusal = ({ kind, message }: CheckoutFailed): Refusal => {
+  switch (kind) {
+    case "not_found":
+      return refuse("file_not_found", { message })
+    case "invalid":
+      return refuse("invalid_request", { message })
+    case "too_large":
+      return refuse("payload_too_large", { message })
+    default:
+      return refuse("worktree_unavailable", { message })
+  }
+}
+
+/** A file request ends in `/content` where the content is wanted, and not what changed. */
+const contentSuffix = "/content"
+
+export const fileRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Checkouts> = Effect.gen(function* () {
+  const runs = yield* Runs
+  const checkouts = yield* Checkouts
+
+  /** Undefined where the run has no checkout (yet): it changed nothing that could be shown. */
+  const open = Effect.fnUntraced(function* (runId: string) {
+    const run = yield* runs.get(runId)
+    if (run.repository === null || run.worktreeBranch === null) return undefined
+    const checkout = yield* checkouts
+      .open({ runId, repository: run.repository })
+      .pipe(Effect.catchTag("CheckoutFailed", ({ kind }) => Effect.succeed(kind === "not_found" ? undefined : null)))
+    if (checkout === null) return yield* refuse("worktree_unavailable")
+    return checkout === undefined ? undefined : { run, checkout }
+  })
+
+  const shown = <A>(effect: Effect.Effect<A, CheckoutFailed>) => Effect.mapError(effect, checkoutRefusal)
+
+  return [
+    route<ById, Record<never, never>, undefined, ReadonlyArray<typeof Node.Type>>({
+      method: "GET",
+      path: "/api/runs/{id}/workspace",
+      access: viewer,
+      summary: "The files of the run's checkout, with what changed",
+      tag,
+      answer: Schema.Array(Node),
+      handle: Effect.fn("files.workspace")(function* ({ params }) {
+        const found = yield* open(params.id)
+        if (found === undefined) return []
+        const nodes = yield* shown(checkouts.tree(found.checkout))
+        return nodes.map((node) => ({
+          path: node.path,
+          is_folder: node.isFolder,
+          status: node.status,
+          added_lines: node.addedLines,
+          removed_lines: node.removedLines,
+        }))
+      }),
+    }),
+    route<ById, typeof FilesQuery.Type, undefined, ReadonlyArray<typeof FileEntry.Type>>({
+      method: "GET",
+      path: "/api/runs/{id}/files",
+      access: viewer,
+      summary: "The changed files: all, committed, uncommitted, or those of the last commit",
+      tag,
+      query: FilesQuery,
+      answer: Schema.Array(FileEntry),
+      handle: Effect.fn("files.list")(function* ({ params, query }) {
+        const found = yield* open(params.id)
+        if (found === undefined) return []
+        const merged = found.run.status === "merged"
+        const files = yield* shown(checkouts.files(found.checkout, query.filter ?? "all"))
+        return files.map((file) => ({
+          path: file.path,
+          status: file.status,
+          scope: merged && file.scope === "committed" ? ("merged" as const) : file.scope,
+          added_lines: file.addedLines,
+          removed_lines: file.removedLines,
+        }))
+      }),
+    }),
+    route<ByPath, Record<never, never>, undefined, typeof FileDiffAnswer.Type | typeof FileContentAnswer.Type>({
+      method: "GET",
+      path: "/api/runs/{id}/files/{**path}",
+      access: viewer,
+      summary: "What changed in one file; with `/content` at the end, the file as it is",
+      tag,
+      answer: Schema.Union([FileDiffAnswer, FileContentAnswer]),
+      handle: Effect.fn("files.one")(function* ({ params }) {
+        const found = yield* open(params.id)
+        if (found === undefined) return yield* refuse("file_not_found")
+        const { run, checkout } = found
+        if (params.path.endsWith(contentSuffix)) {
+          const path = params.path.slice(0, -contentSuffix.length)
+          const file = yield* shown(checkouts.fileContent(checkout, path))
+          const content = file.content === null ? null : redact(file.content)
+          return { path: file.path, content, is_binary: file.isBinary, language: file.language }
+        }
+        const file = yield* shown(checkouts.fileDiff(checkout, params.path))
+        // work that failed may hold what should not be shown
+        const visible = file.diff !== null && (diffStatuses.includes(run.status) || run.endedAt === null)
+        return {
+          path: file.path,
+          diff: visible ? redact(file.diff ?? "") : null,
+          status: file.status,
+          is_binary: file.isBinary,
+        }
+      }),
+    }),
+  ]
+})

@@ -1,0 +1,41 @@
+/** What open directives ask for. */
+import { type Action, write } from "#runtime/coordinator/action.ts"
+import {
+  type CoordinatorState,
+  type Directive,
+  isEligible,
+  lastAttempt,
+  type WorkPlan,
+} from "#runtime/coordinator/state.ts"
+
+/** A directive is open until nothing of it is left to be started. */
+export const isOpen = ({ status }: Directive): boolean => status === "pending" || status === "queued"
+
+/** The oldest open directive alone: a later one is decided on what the earlier one left. */
+export const steering = (state: CoordinatorState, plan: WorkPlan): ReadonlyArray<Action> => {
+  const directive = state.directives.find(isOpen)
+  if (directive === undefined) return []
+  const { directiveId } = directive
+  if (directive.status === "pending") return [{ _tag: "Decide", directiveId }]
+  const left = plan.subtasks.filter(
+    ({ subtaskId }) => directive.targets.includes(subtaskId) && !directive.revised.includes(subtaskId),
+  )
+  const steered = left.flatMap((subtask): ReadonlyArray<Action> => {
+    const childRunId = lastAttempt(subtask)?.childRunId
+    if (childRunId === undefined || state.children[childRunId]?.resumable !== true) return []
+    const { subtaskId } = subtask
+    return [{ _tag: "SteerChild", directiveId, subtaskId, childRunId, instruction: directive.signal.feedback }]
+  })
+  // a child was lost since it was decided: what is possible now is decided anew
+  return steered.length === left.length ? steered : [{ _tag: "Decide", directiveId }]
+}
+
+/** Directives whose every target is ready for assembly again, and, where it was corrected in place, has its marker. */
+export const heeded = ({ directives }: CoordinatorState, plan: WorkPlan): ReadonlyArray<Action> =>
+  directives
+    .filter(({ status, decision, targets, revised }) => {
+      if (status !== "relayed") return false
+      const done = plan.subtasks.filter(isEligible).map(({ subtaskId }) => subtaskId)
+      return targets.every((id) => done.includes(id) && (decision !== "in_place_steer" || revised.includes(id)))
+    })
+    .map(({ directiveId }) => write({ _tag: "DirectiveApplied", directiveId }))

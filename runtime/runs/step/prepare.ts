@@ -1,0 +1,64 @@
+/** The first step: the model is known, the sandbox is known, the checkout is there. */
+import { Effect } from "effect"
+import { Checkouts } from "#core/ports/checkouts.ts"
+import { Models } from "#core/ports/models.ts"
+import { Sandbox } from "#core/ports/sandbox.ts"
+import { RunWorkflowGraph } from "#core/run/events/run.ts"
+import { SandboxSelected, SandboxWarning } from "#core/run/events/sandbox.ts"
+import { AgentTask } from "#core/run/events/turn.ts"
+import { checkoutFailure, internalError, modelFailure } from "#runtime/runs/failure.ts"
+import { runGraph } from "#runtime/runs/graph.ts"
+import { onward, type StepInput, type Stepped } from "#runtime/runs/held.ts"
+import { readPolicy } from "#runtime/runs/policy.ts"
+
+export const prepare = Effect.fn("runs.prepare")(function* ({ run, held }: StepInput) {
+  const models = yield* Models
+  const checkouts = yield* Checkouts
+  const { repository } = run
+  if (repository === null) {
+    yield* held.write({ command: internalError("The run does not say which repository it is for.") })
+    return onward
+  }
+  const { backend, isRealIsolation, reason } = yield* (yield* Sandbox).status
+  const { policy } = yield* readPolicy(repository)
+  const ready = Effect.gen(function* () {
+    const choice = yield* models.resolve(run.modelSource, run.modelId)
+    const checkout = yield* checkouts.prepare({ runId: run.runId, repository, base: run.originatingBranch ?? "HEAD" })
+    const warning = policy.networkEnabled
+      ? [
+          SandboxWarning.of({
+            category: "network-unrestricted",
+            message: "The policy of this repository lets commands use the network, without limits.",
+            backend,
+          }),
+        ]
+      : []
+    yield* held.write({
+      work: { stage: "turn" },
+      facts: {
+        modelId: choice.modelId,
+        effectiveModelProvider: choice.provenance,
+        sandbox: {
+          backend,
+          is_real_isolation: isRealIsolation,
+          selection_reason: reason,
+          has_network_warning: policy.networkEnabled,
+        },
+      },
+      events: [
+        RunWorkflowGraph.of({ ...runGraph({ ...run, modelId: choice.modelId }) }),
+        SandboxSelected.of({ backend, is_real_isolation: isRealIsolation, reason }),
+        ...warning,
+        AgentTask.of({ task: run.task }),
+      ],
+      command: { _tag: "Start", worktreePath: checkout.path, worktreeBranch: checkout.branch },
+    })
+  })
+  yield* ready.pipe(
+    Effect.catchTags({
+      ModelFailed: (failed) => held.write({ command: modelFailure(failed) }),
+      CheckoutFailed: (failed) => held.write({ command: checkoutFailure(failed) }),
+    }),
+  )
+  return onward satisfies Stepped
+})
