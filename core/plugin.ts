@@ -4,6 +4,7 @@
  * what it may use is said by types, which keeps honest authors right and stops nobody else.
  */
 import { Cause, Context, Duration, Effect, Schedule, Schema, type Scope } from "effect"
+import type { AgentToolSource } from "#core/agent-tools.ts"
 import type { Access } from "#core/auth/access.ts"
 import type { EventType } from "#core/event.ts"
 import type { EventLog } from "#core/event-log.ts"
@@ -13,11 +14,12 @@ import type { Migration } from "#core/migrate.ts"
 import type { Projects } from "#core/project/projects.ts"
 import type { Method, Route } from "#core/route.ts"
 import type { Runs } from "#core/run/runs.ts"
+import type { Settings } from "#core/settings.ts"
 import type { Sql } from "#core/sql.ts"
 import type { Tool } from "#core/tool.ts"
 
 /** What a plugin may use of the core. Metrics are there as well, by `Metrics` of core/ports/metrics.ts. */
-export type CoreServices = Sql | EventLog | Runs | Projects | Access | Hooks
+export type CoreServices = Sql | EventLog | Runs | Projects | Access | Hooks | Settings
 
 /** The plugin cannot start, for a reason that whoever runs the service can do something about. */
 export class PluginFailed extends Schema.TaggedError<PluginFailed>()("PluginFailed", { message: Schema.String }) {}
@@ -26,6 +28,8 @@ export interface Contribution {
   readonly routes?: ReadonlyArray<Route>
   readonly tools?: ReadonlyArray<Tool>
   readonly hooks?: ReadonlyArray<HookHandler>
+  /** Tools for the agents of runs: they act in this process, without a route. Asked for at the start of each turn. */
+  readonly agentTools?: AgentToolSource
 }
 
 /** `GET /api/skills/{id}`. */

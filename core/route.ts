@@ -18,7 +18,15 @@ export type Access =
   /** A person signed in with the identity provider; an API key is refused. */
   | { readonly kind: "human" }
   | { readonly kind: "platform-admin" }
-  | { readonly kind: "project"; readonly role: Role; readonly param: string }
+  | {
+      readonly kind: "project"
+      readonly role: Role
+      readonly param: string
+      /** Runs of the project whose agents are let in too, by a run capability: any of them, or coordinators alone. */
+      readonly runs: "none" | "any" | "coordinator"
+    }
+  /** Agents of runs of the project alone, by a run capability. */
+  | { readonly kind: "run-capability"; readonly param: string }
   | {
       readonly kind: "run"
       readonly role: Role
@@ -38,7 +46,13 @@ export const access = {
   authenticated: { kind: "authenticated" },
   human: { kind: "human" },
   platformAdmin: { kind: "platform-admin" },
-  project: (role: Role, param = "id") => ({ kind: "project", role, param }),
+  project: (role: Role, param = "id", runs: "none" | "any" | "coordinator" = "none") => ({
+    kind: "project",
+    role,
+    param,
+    runs,
+  }),
+  runCapability: (param = "id") => ({ kind: "run-capability", param }),
   run: (
     role: Role,
     options: {

@@ -16,7 +16,7 @@ type Authorization = Effect.Effect<void, Refusal | DatabaseUnavailable>
 
 /** Puts the ids that access depends on into their one spelling, lower case. */
 export const withCanonicalId = (access: Access, parameters: Record<string, string>): Record<string, string> => {
-  if (access.kind !== "run" && access.kind !== "project") return parameters
+  if (!("param" in access)) return parameters
   return { ...parameters, [access.param]: (parameters[access.param] ?? "").toLowerCase() }
 }
 
@@ -30,6 +30,7 @@ export const authorize = (
   if (access.kind === "public") return Effect.void
   if (caller.kind === "anonymous") return refuse("unauthorized")
   if (caller.kind === "internal" && !(access.kind === "run" && access.internal)) return refuse("forbidden")
+  if (caller.kind === "run") return ofRun(access, caller, parameters)
   switch (access.kind) {
     case "authenticated":
       return Effect.void
@@ -41,7 +42,24 @@ export const authorize = (
       return project(access.role, caller, parameters[access.param] ?? "", records)
     case "run":
       return run(access, caller, parameters[access.param] ?? "", records)
+    case "run-capability":
+      return refuse("forbidden", { message: "Only the agent of a run may do this, with the capability of its run." })
   }
+}
+
+/** An agent reaches the project of its run, and what is in it as far as routes let agents in. */
+const ofRun = (
+  access: Access,
+  caller: Extract<Caller, { kind: "run" }>,
+  parameters: Record<string, string>,
+): Authorization => {
+  const letIn =
+    access.kind === "run-capability" ||
+    (access.kind === "project" && (access.runs === "any" || (access.runs === "coordinator" && caller.coordinator)))
+  if (!letIn) return refuse("forbidden")
+  const projectId = parameters[access.param] ?? ""
+  if (!isId(projectId)) return refuse("invalid_project_id")
+  return projectId === caller.projectId ? Effect.void : refuse("forbidden")
 }
 
 const project = Effect.fnUntraced(function* (

@@ -104,11 +104,19 @@ const accessText = (needed: Access): string => {
     case "platform-admin":
       return "Access: platform administrators."
     case "project":
-      return `Access: role ${needed.role} in the project, or more.`
+      return `Access: role ${needed.role} in the project, or more${letInText[needed.runs]}.`
+    case "run-capability":
+      return "Access: agents of the project's runs, with the internal key and the capability of their run."
     case "run":
       return `Access: role ${needed.role} in the run's project, or more; without a project, whoever submitted the run.`
   }
 }
+
+const letInText = {
+  none: "",
+  any: "; agents of the project's runs, with the capability of their run",
+  coordinator: "; coordinators of the project, with the capability of their run",
+} as const
 
 const parameters = (route: Route, slots: Array<Slot>): ReadonlyArray<unknown> => {
   const inPath = patternOf(route.path)?.parameters ?? []

@@ -7,10 +7,11 @@ import { mkdir } from "node:fs/promises"
 import { Deferred, Duration, Effect, Layer, Schedule, Stream } from "effect"
 import { Access } from "#core/auth/access.ts"
 import { apiKeys } from "#core/auth/api-keys.ts"
+import { runCapabilities } from "#core/auth/run-capability.ts"
 import { migrate } from "#core/migrate.ts"
 import { Projects } from "#core/project/projects.ts"
 import { Settings, type SettingsValues } from "#core/settings.ts"
-import type { Sql } from "#core/sql.ts"
+import { Sql } from "#core/sql.ts"
 import { makeGateway } from "#gateway/app.ts"
 import { makeLifecycle } from "#gateway/lifecycle.ts"
 import { watchedLoad } from "#gateway/load.ts"
@@ -60,10 +61,12 @@ export const startReplica = Effect.fnUntraced(function* (options: ReplicaOptions
   const plugins = yield* makePlugins(settings, core, options)
   const load = yield* watchedLoad
   const access = yield* Access
+  const keys = apiKeys(settings.Auth)
+  const authenticators = [runCapabilities(yield* Sql, keys), keys]
   const mount = Effect.gen(function* () {
     return yield* makeGateway({
       routes: withDocumentation([...core, ...(yield* plugins.routes)]),
-      authenticators: [apiKeys(settings.Auth)],
+      authenticators,
       access,
       bodyLimit: Server.MaxBodyBytes,
       validateAnswers: false,

@@ -16,6 +16,7 @@ import { openApiRoute } from "#gateway/openapi.ts"
 import { streamRoutes } from "#gateway/streams/routes.ts"
 import { systemRoutes } from "#gateway/system-routes.ts"
 import { byokRoutes } from "#runtime/model/byok/routes.ts"
+import { byokProvider, hostedProvider } from "#runtime/model/provider/provider.ts"
 import { insightRoutes } from "#runtime/runs/routes/insight.ts"
 import { reviewRoutes } from "#runtime/runs/routes/review.ts"
 import { version } from "#runtime/version.ts"
@@ -72,5 +73,8 @@ const whereWeRun = () => {
   return { kubernetes, podName: kubernetes ? (process.env.HOSTNAME ?? null) : null }
 }
 
-const hasModelProvider = ({ Providers }: SettingsValues): boolean =>
-  Providers.Hosted.ApiKey !== undefined || Providers.Byok.ApiKey !== undefined
+const hasModelProvider = (settings: SettingsValues): boolean =>
+  settings.Providers.Default === "scripted" ||
+  settings.Providers.Default === "tape" ||
+  hostedProvider(settings) !== null ||
+  byokProvider(settings) !== null

@@ -13,10 +13,29 @@ export type Caller =
     }
   /** `svc-internal`: the service's own pods; let in on opted-in, run-bound callbacks only. */
   | { readonly kind: "internal" }
+  /** An agent of this run, that called back: let in where a route says so, within the run's project. */
+  | {
+      readonly kind: "run"
+      readonly runId: string
+      readonly projectId: string | null
+      readonly agentName: string | null
+      /** The run plans and assembles; its agent may decide what other agents cannot. */
+      readonly coordinator: boolean
+    }
 
 export const anonymous: Caller = { kind: "anonymous" }
 export const internalSubject = "svc-internal"
 
 /** The name that a stored record keeps of the caller. */
-export const subjectOf = (caller: Caller): string =>
-  caller.kind === "user" ? caller.subject : caller.kind === "internal" ? internalSubject : "anonymous"
+export const subjectOf = (caller: Caller): string => {
+  switch (caller.kind) {
+    case "user":
+      return caller.subject
+    case "internal":
+      return internalSubject
+    case "run":
+      return `run:${caller.runId}`
+    case "anonymous":
+      return "anonymous"
+  }
+}

@@ -14,8 +14,8 @@ create table run_work (
   commit_hash text,
   -- the requests of people's decisions that the turn waits for
   waits_for text[] not null default '{}',
-  -- when a worker should look at the run; null: not before it is woken
-  due_at timestamptz(3) default now(),
+  -- when a worker should look at the run, not rounded: it is due at once; null: not before it is woken
+  due_at timestamptz default now(),
   -- grows with every wake, so that one that comes while a worker goes to rest is not lost
   wakes bigint not null default 0,
   -- workers that took the run since it last got further
@@ -23,6 +23,7 @@ create table run_work (
 );
 
 create index run_work_due on run_work (due_at) where due_at is not null;
+create index run_work_waiting on run_work (run_id) where cardinality(waits_for) > 0;
 
 create table run_session (
   run_id uuid not null references runs on delete cascade,

@@ -11,8 +11,9 @@ create table coordinators (
   start_mode text not null check (start_mode in ('direct', 'defineOutcome')),
   -- the team as it was at the start: [{ agent, role, modelId }], in order of preference
   roster jsonb not null,
-  -- when a driver should look again; null: not before somebody changes something
-  due_at timestamptz(3) default now(),
+  -- when a driver should look again; null: not before somebody changes something. Not rounded: rounded up, it would
+  -- be in the future for whoever is told at once
+  due_at timestamptz default now(),
   -- drivers that took the run since it last got further
   takes integer not null default 0
 );

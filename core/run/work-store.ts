@@ -96,13 +96,14 @@ export const makeWorkStore = (sql: SqlShape) => ({
            attempts = 0
       from mine where w.run_id = mine.run_id`,
 
-  /** Gives the run back to whoever takes it, after a pause. */
+  /** Gives the run back to whoever takes it, after a pause. An attempt that ends so is not a lost one. */
   release: (runId: string, fence: number, pauseSeconds: number) => sql`
     with mine as (
       update runs set lease_owner = null, lease_until = null where run_id = ${runId} and fence = ${fence}
       returning run_id
     )
-    update run_work w set due_at = now() + make_interval(secs => ${pauseSeconds})
+    update run_work w
+       set due_at = now() + make_interval(secs => ${pauseSeconds}), attempts = greatest(attempts - 1, 0)
       from mine where w.run_id = mine.run_id`,
 
   /** Holds the row of an active run that this fence owns, until the transaction ends; false where it is not so. */

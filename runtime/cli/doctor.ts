@@ -4,6 +4,7 @@ import type { SettingsValues } from "#core/settings.ts"
 import type { Check, Finding } from "#runtime/cli/doctor/check.ts"
 import { database } from "#runtime/cli/doctor/database.ts"
 import { dataFolder, git, node, port, sandbox } from "#runtime/cli/doctor/machine.ts"
+import { models } from "#runtime/cli/doctor/models.ts"
 import { type SharedOptions, settingsFor } from "#runtime/cli/options.ts"
 import { type Outcome, outcome, runCommand, say } from "#runtime/cli/outcome.ts"
 
@@ -23,7 +24,8 @@ const checks = (settings: SettingsValues): ReadonlyArray<Check> => [
   dataFolder(settings.Data.Directory),
   database(settings),
   port(settings.Server),
-  sandbox(settings.Sandbox.AgentExecutionMode),
+  sandbox(settings),
+  models(settings),
 ]
 
 const labels = { ok: "ok     ", warning: "warning", failed: "FAILED " } as const

@@ -9,7 +9,7 @@ import { driveCoordinator } from "#runtime/coordinator/coordinator.ts"
 import type { Stamp } from "#runtime/coordinator/outcome.ts"
 import type { CoordinatorState } from "#runtime/coordinator/state.ts"
 import { CoordinatorStore } from "#runtime/coordinator/store.ts"
-import { Crash, type FakeWorld, fakeWorld, layerFakeWorld } from "#runtime/coordinator/test/fake-world.ts"
+import { type FakeWorld, fakeWorld, isCrash, layerFakeWorld } from "#runtime/coordinator/test/fake-world.ts"
 import { aState } from "#runtime/coordinator/test/states.ts"
 import { coreServices } from "#test/support/core-services.ts"
 
@@ -37,10 +37,10 @@ const driveOnce = Effect.fnUntraced(function* (runId: string, world: FakeWorld) 
   for (const each of claimed) {
     const exit = yield* Effect.exit(driveCoordinator(each, Effect.never).pipe(Effect.provide(layerFakeWorld(world))))
     if (Exit.isSuccess(exit)) continue
-    const crashed = exit.cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect instanceof Crash)
+    const crashed = exit.cause.reasons.some((reason) => Cause.isDieReason(reason) && isCrash(reason.defect))
     if (!crashed) return yield* Effect.failCause(exit.cause)
     // the process is dead: its lease runs out
-    yield* sql`update runs set lease_until = now() where run_id = ${runId}`
+    yield* sql`update runs set lease_until = now() - interval '1 second' where run_id = ${runId}`
   }
 })
 
@@ -177,13 +177,13 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("a coordin
             ? Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(goOn))
             : Effect.void,
       })
-      const [claimed] = yield* store.claim("slow", 60, 100)
+      const [claimed] = (yield* store.claim("slow", 60, 100)).filter((each) => each.runId === runId)
       if (claimed === undefined) return yield* Effect.die("nothing was due")
       const paused = yield* Effect.forkChild(
         driveCoordinator(claimed, Effect.never).pipe(Effect.provide(layerFakeWorld(slow))),
       )
       yield* Deferred.await(reached)
-      yield* sql`update runs set lease_until = now() where run_id = ${runId}`
+      yield* sql`update runs set lease_until = now() - interval '1 second' where run_id = ${runId}`
       const world = fakeWorld({ items: 1 })
       yield* driveOnce(runId, world)
       const before = yield* store.load(runId)

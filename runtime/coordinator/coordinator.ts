@@ -61,7 +61,7 @@ export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
     const events = takenOver && !told ? [CoordinatorRecovered.of({ status: state.plan?.status ?? "drafting" })] : []
     const done = yield* perform(state, action, tell(state)).pipe(
       Effect.catchTag("WorldFailed", (failure) =>
-        failure.retryable && takes < maxTakes
+        failure.retryable && failure.exhausted !== true && takes < maxTakes
           ? Effect.fail(failure)
           : Effect.succeed({ state, changes: [givenUp(state, failure)] }),
       ),

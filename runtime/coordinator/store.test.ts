@@ -22,12 +22,10 @@ const services = CoordinatorStore.layer.pipe(Layer.provideMerge(coreServices()))
 const { roster } = aState()
 const spec = { projectId: null, submittedBy: "ada", goal: "make it work", startMode: "direct", roster } as const
 
-const loaded = (runId: string) =>
-  Effect.flatMap(CoordinatorStore, (store) =>
-    Effect.flatMap(store.load(runId), (state) =>
-      state === undefined ? Effect.die("it is gone") : Effect.succeed(state),
-    ),
-  )
+const loaded = Effect.fnUntraced(function* (runId: string) {
+  const state = yield* (yield* CoordinatorStore).load(runId)
+  return state ?? (yield* Effect.die("it is gone"))
+})
 
 /** What is stored of it; how children stand is seen anew each time. */
 const rowsOf = ({ children: _, ...state }: CoordinatorState) => state

@@ -82,8 +82,13 @@ export class CoordinatorStore extends Context.Service<
     readonly reserve: (count: number) => Read<ReadonlyArray<number>>
     /** The clock of the database: ISO 8601. */
     readonly now: Read<string>
-    /** Runs that are due and nobody's, now this owner's. */
-    readonly claim: (owner: string, leaseSeconds: number, limit: number) => Read<ReadonlyArray<ClaimedPlan>>
+    /** Runs that are nobody's, and due or among those that somebody was told of: now this owner's. */
+    readonly claim: (
+      owner: string,
+      leaseSeconds: number,
+      limit: number,
+      told?: ReadonlyArray<string>,
+    ) => Read<ReadonlyArray<ClaimedPlan>>
     /** Gives it back until `dueInSeconds`, or until somebody changes something (null). Not where that happened since `version`. */
     readonly rest: (runId: string, fence: number, version: number, dueInSeconds: number | null) => Read<void>
     /** Gives it back to whoever takes it, after a pause. */
@@ -240,14 +245,14 @@ export class CoordinatorStore extends Context.Service<
         decide,
         reserve,
         now,
-        claim: (owner, leaseSeconds, limit) => sql<ClaimedPlan>`
+        claim: (owner, leaseSeconds, limit, told = []) => sql<ClaimedPlan>`
           with over as (
             update coordinators c set due_at = null
               from runs r where c.due_at <= now() and r.run_id = c.run_id and r.ended_at is not null
           ), due as (
             select c.run_id, r.lease_owner is not null as taken_over
               from coordinators c join runs r using (run_id)
-             where c.due_at <= now() and r.ended_at is null and (r.lease_until is null or r.lease_until <= now())
+             where (c.due_at <= now() or c.run_id = any(${told}::uuid[])) and r.ended_at is null and (r.lease_until is null or r.lease_until <= now())
              order by c.due_at
              limit ${limit}
                for update of r skip locked

@@ -29,11 +29,15 @@ export const runCoordinators = Effect.gen(function* () {
   const owner = `${hostname()}-${crypto.randomUUID()}`
   const driving = new Map<string, { readonly fiber: Fiber.Fiber<void>; readonly told: Signal }>()
   const due = makeSignal()
+  /** Runs that something was notified of since they were last asked for. */
+  const touched = new Set<string>()
 
   const take = Effect.gen(function* () {
     const free = width - driving.size
     if (free <= 0) return
-    for (const claimed of yield* store.claim(owner, leaseSeconds, free)) {
+    const asked = [...touched].filter((runId) => !driving.has(runId))
+    for (const runId of asked) touched.delete(runId)
+    for (const claimed of yield* store.claim(owner, leaseSeconds, free, asked)) {
       const { runId } = claimed
       const told = makeSignal()
       const changed = told.wait.pipe(Effect.timeoutOption(changePoll), Effect.asVoid)
@@ -67,6 +71,7 @@ export const runCoordinators = Effect.gen(function* () {
   yield* sql.listen(
     workChannel,
     (runId) => {
+      touched.add(runId)
       driving.get(runId)?.told.raise()
       due.raise()
     },

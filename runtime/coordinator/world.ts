@@ -13,11 +13,15 @@ import type { Decomposition } from "#runtime/coordinator/model/decompose.ts"
 import type { GateAnswer, Integration, MergeAnswer } from "#runtime/coordinator/outcome.ts"
 import type { CoordinatorState, Gate, Subtask } from "#runtime/coordinator/state.ts"
 
-/** `retryable`: the same again, later, may go well. The message is for people and holds no secret. */
+/**
+ * `retryable`: the same again may go well; the driver does it again by itself, unless it was tried as often as it makes
+ * sense (`exhausted`). The message is for people and holds no secret.
+ */
 export class WorldFailed extends Schema.TaggedError<WorldFailed>()("WorldFailed", {
   reason: Schema.String,
   message: Schema.String,
   retryable: Schema.Boolean,
+  exhausted: Schema.optionalKey(Schema.Boolean),
 }) {}
 
 type Answer<A> = Effect.Effect<A, WorldFailed>

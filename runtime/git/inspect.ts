@@ -68,8 +68,9 @@ export const listFiles = Effect.fn("Checkouts.files")(function* (
 
 /** Are the commits in the branch that they were made for? */
 const scopeOfCommits = Effect.fnUntraced(function* ({ folder, origin, record }: Opened, head: string) {
-  const target = yield* Effect.orElseSucceed(resolveBase(origin, record.base), () => record.baseCommit)
-  return (yield* contains(folder.store, target, head)) ? "merged" : "committed"
+  const target = resolveBase(origin, record.base, head)
+  const { commit } = yield* Effect.orElseSucceed(target, () => ({ commit: record.baseCommit }))
+  return (yield* contains(folder.store, commit, head)) ? "merged" : "committed"
 })
 
 /** The empty tree, for a commit without parents. */

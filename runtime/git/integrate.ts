@@ -32,7 +32,7 @@ export type Integrated =
 export const integrateCommits = Effect.fn("Checkouts.integrate")(function* (data: string, spec: Integration) {
   const origin = yield* findOrigin(spec.repository)
   const ref = yield* branchRef(spec.branch)
-  const base = yield* resolveBase(origin, spec.base)
+  const { commit: base } = yield* resolveBase(origin, spec.base, ref)
   const gitDir = yield* scratchForMerges(projectFolder(data, origin.repository), origin)
   const commits = spec.commits.map(({ commit }) => commit)
   if (commits.length > 0) yield* checkCommits(gitDir, commits)

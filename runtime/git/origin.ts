@@ -5,9 +5,9 @@
 import { readFile, realpath, stat } from "node:fs/promises"
 import { Effect } from "effect"
 import type { CheckoutFailed } from "#core/ports/checkouts.ts"
-import { codeOf, failed, onDisk } from "#runtime/git/failed.ts"
+import { codeOf, failed, onDisk, succeeded } from "#runtime/git/failed.ts"
 import { branchRef, isCommitId } from "#runtime/git/names.ts"
-import { type GitOutput, git, gitIn, type Owner } from "#runtime/git/program.ts"
+import { git, gitIn, type Owner } from "#runtime/git/program.ts"
 
 export interface Origin {
   /** The working directory of the user. Real path. */
@@ -57,29 +57,42 @@ export const findOrigin = Effect.fn("Checkouts.findOrigin")(function* (repositor
   } satisfies Origin
 })
 
+/** The commits of full ids, refs and `HEAD`, each or null. The names must be in order: they are lines. */
+export const headsOf = Effect.fnUntraced(function* (
+  origin: Origin,
+  names: ReadonlyArray<string>,
+): Effect.fn.Return<ReadonlyArray<string | null>, CheckoutFailed> {
+  const output = yield* succeeded(
+    gitIn({
+      gitDir: origin.gitDir,
+      args: ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+      stdin: names.map((name) => `${name}^{commit}\n`).join(""),
+      owner: origin.owner,
+    }),
+    "read the branches",
+  )
+  const lines = output.toString("utf8").split("\n")
+  return names.map((_, at) => /^([0-9a-f]+) commit$/.exec(lines[at] ?? "")?.[1] ?? null)
+})
+
 /** The commit of a ref, or null. */
 export const headOf = (origin: Origin, ref: string): Effect.Effect<string | null, CheckoutFailed> =>
-  Effect.map(revision(origin, `${ref}^{commit}`), ({ code, stdout }) =>
-    code === 0 ? stdout.toString("latin1").trim() : null,
-  )
+  Effect.map(headsOf(origin, [ref]), ([head = null]) => head)
 
-const revision = (origin: Origin, name: string): Effect.Effect<GitOutput> =>
-  gitIn({
-    gitDir: origin.gitDir,
-    args: ["rev-parse", "--verify", "--quiet", "--end-of-options", name],
-    owner: origin.owner,
-  })
-
-/** The commit that a branch, a commit's full id or `HEAD` names. */
-export const resolveBase = Effect.fnUntraced(function* (origin: Origin, base: string) {
-  const byName = base === "HEAD" ? "HEAD" : isCommitId(base) ? base : yield* branchRef(base)
-  const commit = yield* headOf(origin, byName)
-  if (commit !== null) return commit
+/** The commit that a branch, a commit's full id or `HEAD` names, and that of `ref` beside it. */
+export const resolveBase = Effect.fnUntraced(function* (origin: Origin, base: string, ref: string) {
+  const name = base === "HEAD" || isCommitId(base) ? base : yield* branchRef(base)
+  const [commit = null, beside = null] = yield* headsOf(origin, [name, ref])
+  if (commit !== null) return { commit, beside }
   if (isCommitId(base)) return yield* failed("unknown_branch", "The repository has no such commit.")
-  const unborn = yield* gitIn({ gitDir: origin.gitDir, args: ["symbolic-ref", "--quiet", "HEAD"], owner: origin.owner })
-  return yield* byName === "HEAD" || unborn.stdout.toString("utf8").trim() === byName
-    ? failed("unknown_branch", "The branch has no commit yet. Make a first one in the repository.")
-    : failed("unknown_branch", `The repository has no branch ${base}.`)
+  const head = yield* gitIn({ gitDir: origin.gitDir, args: ["symbolic-ref", "--quiet", "HEAD"], owner: origin.owner })
+  const isUnborn = name === "HEAD" || head.stdout.toString("utf8").trim() === name
+  return yield* failed(
+    "unknown_branch",
+    isUnborn
+      ? "The branch has no commit yet. Make a first one in the repository."
+      : `The repository has no branch ${base}.`,
+  )
 })
 
 /** No commit: what a ref that does not exist is at. */

@@ -20,7 +20,7 @@ import {
 } from "#runtime/git/folders.ts"
 import { plainAttributes, writeGitDir } from "#runtime/git/git-dir.ts"
 import { branchOfRun, isRunId } from "#runtime/git/names.ts"
-import { findOrigin, headOf, moveRef, type Origin, resolveBase } from "#runtime/git/origin.ts"
+import { findOrigin, moveRef, type Origin, resolveBase } from "#runtime/git/origin.ts"
 import { isMounted, mountOverlay, unmount } from "#runtime/git/overlay.ts"
 import { gitIn } from "#runtime/git/program.ts"
 import { writeHead } from "#runtime/git/run-refs.ts"
@@ -61,9 +61,8 @@ export const makeCheckout = Effect.fn("Checkouts.make")(function* (
 ): Effect.fn.Return<Opened, CheckoutFailed> {
   const { folder, origin, project } = yield* locate(data, spec)
   if ((yield* readRecord(folder)) !== undefined) return yield* openCheckout(data, spec)
-  const asked = yield* resolveBase(origin, spec.base)
   const ref = `refs/heads/${branchOfRun(spec.runId)}`
-  const published = yield* headOf(origin, ref)
+  const { commit: asked, beside: published } = yield* resolveBase(origin, spec.base, ref)
   const startCommit = published ?? asked
   const baseCommit = published === null ? asked : yield* mergeBase(origin, published, asked)
   // what an attempt left that did not come to its end

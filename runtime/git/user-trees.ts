@@ -1,7 +1,7 @@
 /** The working trees of the user's repository: where a branch is checked out, and what is going on there. */
 import { lstat, readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { CheckoutFailed } from "#core/ports/checkouts.ts"
 import { failed, onDisk, succeeded } from "#runtime/git/failed.ts"
 import { absent } from "#runtime/git/folders.ts"
@@ -26,7 +26,8 @@ export const treesWith = Effect.fnUntraced(function* (
   const output = yield* succeeded(
     gitIn({ gitDir: origin.gitDir, args: ["worktree", "list", "--porcelain", "-z"], owner: origin.owner }),
     "list the working trees",
-  )
+    // it fails while another one is being added
+  ).pipe(Effect.retry({ times: 5, schedule: Schedule.spaced("50 millis") }))
   const paths = output
     .toString("utf8")
     .split("\0\0")

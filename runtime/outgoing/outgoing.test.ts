@@ -3,6 +3,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib"
 import { afterEach, describe, expect, it, vi } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
 import { makeOutgoing, type OutgoingRequest } from "#runtime/outgoing/outgoing.ts"
+import { limited } from "#runtime/outgoing/resolve.ts"
 import { certificateFor } from "#test/support/certificate.ts"
 import { webServer } from "#test/support/web-server.ts"
 
@@ -121,6 +122,28 @@ describe("a fetch", () => {
         expect(proxy.open()).toBe(0)
       }),
     )
+  })
+})
+
+describe("names", () => {
+  it("are resolved so many at once, so many wait, and the next begins as soon as one ends", async () => {
+    const open: Array<{ readonly host: string; readonly end: () => void }> = []
+    const resolver = limited(2, 2, async (host) => {
+      await new Promise<void>((end) => open.push({ host, end }))
+      if (host === "a") throw new Error("no such name")
+      return [host]
+    })
+    const answers = ["a", "b", "c", "d", "e"].map((host) => resolver(host).catch(() => "failed"))
+    const hosts = () => open.map(({ host }) => host)
+    expect(hosts()).toEqual(["a", "b"])
+    expect(await answers[4]).toBe("failed")
+    open[0]?.end()
+    expect(await answers[0]).toBe("failed")
+    await vi.waitFor(() => expect(hosts()).toEqual(["a", "b", "c"]))
+    for (const at of [1, 2]) open[at]?.end()
+    await vi.waitFor(() => expect(hosts()).toEqual(["a", "b", "c", "d"]))
+    open[3]?.end()
+    expect(await Promise.all(answers)).toEqual(["failed", ["b"], ["c"], ["d"], "failed"])
   })
 })
 

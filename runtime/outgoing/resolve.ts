@@ -8,8 +8,13 @@ import type { Target } from "#runtime/outgoing/target.ts"
 /** All addresses of a name. Fails for any reason where there are none. */
 export type Resolver = (host: string) => Promise<ReadonlyArray<string>>
 
-export const systemResolver: Resolver = async (host) =>
-  (await lookup(host, { all: true })).map(({ address }) => address)
+/** The system's lookups take the few threads that files are read by as well, until they end, also when nobody waits any more. */
+const lookupsAtOnce = 2
+const lookupsWaiting = 100
+
+export const systemResolver: Resolver = limited(lookupsAtOnce, lookupsWaiting, async (host) =>
+  (await lookup(host, { all: true })).map(({ address }) => address),
+)
 
 /** An address that is not public, and may be called all the same. */
 export interface Permitted {
@@ -37,3 +42,21 @@ export const addressesOf = Effect.fnUntraced(function* (
   if (allowed.length > 0) return allowed
   return yield* refuse("address", `${host} is not a public address, nor a name of one.`)
 })
+
+/** So many at once; so many others wait for one to end, and one more fails. */
+export function limited(most: number, mostWaiting: number, resolver: Resolver): Resolver {
+  const waiting: Array<() => void> = []
+  let running = 0
+  return async (host) => {
+    if (waiting.length >= mostWaiting) throw new Error("too many names are being resolved")
+    if (running >= most) await new Promise<void>((begin) => waiting.push(begin))
+    else running++
+    try {
+      return await resolver(host)
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running--
+      else next()
+    }
+  }
+}

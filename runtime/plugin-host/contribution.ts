@@ -26,6 +26,9 @@ export const contributionProblems = (
       ...(yield* routeProblems(plugin, contribution, owners)),
       ...toolProblems(plugin, contribution, owners),
       ...hookProblems(plugin, contribution, world),
+      ...(contribution.agentTools === undefined || typeof contribution.agentTools === "function"
+        ? []
+        : ["What it gives to agents is not a function of their run."]),
     ]
   }).pipe(
     Effect.catchDefect((defect) =>

@@ -13,6 +13,7 @@ import { type Refusal, refuse } from "#core/refusal.ts"
 import type { Route } from "#core/route.ts"
 import type { SettingsValues } from "#core/settings.ts"
 import type { Tool } from "#core/tool.ts"
+import { agentToolsOf } from "#runtime/plugin-host/agent-tools.ts"
 import { type Candidate, isThirdParty } from "#runtime/plugin-host/candidate.ts"
 import { type Entry, entryOf, reportOf } from "#runtime/plugin-host/entry.ts"
 import { HookRegistry } from "#runtime/plugin-host/hooks/layer.ts"
@@ -104,6 +105,8 @@ const makeHost = Effect.fnUntraced(function* (options: PluginHostOptions) {
   yield* registry.onFault(({ plugin, question, reason, message }) =>
     life.fault(plugin, "hook", question, `${reason}: ${message}`),
   )
+
+  yield* registry.offerAgentTools((run) => agentToolsOf(entries, run))
 
   /** Why it is not to run; undefined where it is. */
   const offReason = (candidate: Candidate): string | undefined => {

@@ -17,6 +17,8 @@ export interface Instance {
   readonly contribution: Contribution
   /** Runs a request of the plugin: it is waited for, and a defect in it is a fault. */
   readonly serve: (subject: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Something of the plugin threw outside of a request. */
+  readonly faulted: (subject: string, error: unknown) => void
   /** Takes away all that the plugin opened and forked. Ends in time whatever the plugin does. */
   readonly close: Effect.Effect<void>
 }
@@ -73,6 +75,7 @@ export const setUp = Effect.fnUntraced(function* (
           ),
         ),
       ),
+    faulted: (subject, error) => onFault("request", subject, textOf(error)),
     close: requests.none.pipe(Effect.timeoutOption(drainLimit), Effect.andThen(close)),
   }
 })

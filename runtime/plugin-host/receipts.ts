@@ -30,6 +30,8 @@ export const ReceiptReport = Schema.Struct({
   agrees: Schema.NullOr(Schema.Boolean),
   fuel: Schema.NullOr(Schema.Finite),
   duration_ms: Schema.Finite,
+  /** Where it called hosts or used what it keeps: such an answer cannot be checked by asking again. */
+  io: Schema.NullOr(Schema.Struct({ calls: Schema.Int, digest: Schema.String })),
 })
 export type ReceiptReport = typeof ReceiptReport.Type
 
@@ -70,47 +72,27 @@ const receiptsIn = (
   const place = { run_id, sequence, at: created_at }
   const written: unknown = JSON.parse(payload)
   if (type === PolicyShadow.type) {
-    const { question, version, digest, abi, input_hash, decision, agrees, fuel, duration_ms } = decode.shadow(written)
-    const measured = { fuel, duration_ms, agrees }
-    return [
-      {
-        ...place,
-        question,
-        role: "shadow",
-        version,
-        digest,
-        abi,
-        input_hash,
-        input_complete: null,
-        answer: decision,
-        ...measured,
-      },
-    ]
+    const shadow = decode.shadow(written)
+    const { question, input_hash, decision: answer, agrees } = shadow
+    const asked = { question, role: "shadow", input_hash, input_complete: null, answer, agrees } as const
+    return [{ ...place, ...asked, ...authorOf(shadow) }]
   }
   const decision = decode.decision(written)
   const { question, input_hash, input_complete } = decision
-  const asked = [
-    { by: decision, role: "decided" as const },
-    ...decision.consulted.map((by) => ({ by, role: "consulted" as const })),
-  ]
-  return asked.flatMap(({ by: { plugin: name, version, digest, abi, answer, fuel, duration_ms }, role }) =>
-    name === plugin
-      ? [
-          {
-            ...place,
-            question,
-            role,
-            version,
-            digest,
-            abi,
-            input_hash,
-            input_complete,
-            answer,
-            agrees: null,
-            fuel,
-            duration_ms,
-          },
-        ]
-      : [],
-  )
+  const others = decision.consulted.map((by) => ({ by, role: "consulted" as const }))
+  return [{ by: decision, role: "decided" as const }, ...others].flatMap(({ by, role }) => {
+    const asked = { question, role, input_hash, input_complete, answer: by.answer, agrees: null }
+    return by.plugin === plugin ? [{ ...place, ...asked, ...authorOf(by) }] : []
+  })
 }
+
+type Author = Pick<typeof PolicyShadow.payload.Type, "version" | "digest" | "abi" | "fuel" | "duration_ms" | "io">
+
+const authorOf = ({ version, digest, abi, fuel, duration_ms, io }: Author) => ({
+  version,
+  digest,
+  abi,
+  fuel,
+  duration_ms,
+  io: io ?? null,
+})

@@ -1,21 +1,15 @@
 /** A command of an agent, run in the sandbox: its output decoded, redacted and capped before anybody sees it. */
-import { isAbsolute, join } from "node:path"
 import { Deferred, Duration, Effect, Fiber } from "effect"
 import type { Checkout } from "#core/ports/checkouts.ts"
-import { type Mount, Sandbox } from "#core/ports/sandbox.ts"
+import { Sandbox } from "#core/ports/sandbox.ts"
 import { redactingStream } from "#core/redaction.ts"
 import type { SandboxPolicy } from "#core/sandbox-policy/policy.ts"
+import { rootsOf } from "#core/sandbox-policy/roots.ts"
+import { Settings } from "#core/settings.ts"
 import { CommandRefused, type CommandResult, type CommandRun, type TurnInterrupted } from "#core/wire/turn.ts"
 
 /** How often a command that takes long says that it is still there. */
 const beat = Duration.seconds(20)
-
-/** More folders that the policy lets commands read. */
-export const policyMounts = (repository: string, policy: SandboxPolicy): ReadonlyArray<Mount> =>
-  policy.allowedRepositoryRoots.map((path) => ({
-    path: isAbsolute(path) ? path : join(repository, path),
-    writable: false,
-  }))
 
 /** Decodes, redacts and keeps one stream of output. */
 const makeOutput = (personal: boolean) => {
@@ -39,6 +33,8 @@ export const runInSandbox = Effect.fn("runs.command")(function* (
   run: CommandRun,
 ) {
   const sandbox = yield* Sandbox
+  const { AllowedRepositoryRoots } = (yield* Settings).Runs
+  const roots = yield* rootsOf(policy, checkout.repository, AllowedRepositoryRoots)
   const output = { stdout: makeOutput(policy.redactPii), stderr: makeOutput(policy.redactPii) }
   // who listens may have to stop the command: the run was cancelled, or its lease is lost
   const stopped = yield* Deferred.make<never, TurnInterrupted>()
@@ -53,7 +49,7 @@ export const runInSandbox = Effect.fn("runs.command")(function* (
     .run({
       command: run.command,
       workingDirectory: checkout.path,
-      mounts: [...checkout.mounts, ...policyMounts(checkout.repository, policy)],
+      mounts: [...checkout.mounts, ...roots.paths.map((path) => ({ path, writable: false }))],
       network: policy.networkEnabled,
       direct: policy.direct,
       timeout: run.timeout,

@@ -14,7 +14,7 @@ import { prepare } from "#runtime/runs/step/prepare.ts"
 import { turn } from "#runtime/runs/step/turn.ts"
 
 /** Workers that may be lost over one stretch of work before the run is given up. */
-const maxAttempts = 5
+const maxAttempts = 10
 /** Seconds until a run is tried again whose storage did not answer. */
 const awaySeconds = 2
 

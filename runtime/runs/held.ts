@@ -53,7 +53,8 @@ export const makeHeld = Effect.gen(function* () {
             if (!(yield* works.hold(runId, fence))) {
               return yield* interrupted("cancelled", "The run has ended, or another worker has it.")
             }
-            if (work !== undefined) yield* works.change(runId, work)
+            // what is remembered is progress: the workers lost before it do not count any more
+            if (work !== undefined || session !== undefined) yield* works.change(runId, work ?? {})
             if (session !== undefined) yield* sessions.append(runId, session)
             if (facts !== undefined) yield* runs.record(runId, facts, [], { fence })
             if (events !== undefined) yield* log.append(runId, events)

@@ -6,6 +6,7 @@ import { Sandbox } from "#core/ports/sandbox.ts"
 import { redact } from "#core/redaction.ts"
 import type { Run } from "#core/run/run.ts"
 import { makeSessionStore } from "#core/run/session.ts"
+import type { EffectivePolicy } from "#core/sandbox-policy/stored-policy.ts"
 import { Sql } from "#core/sql.ts"
 import { type ToolAnswer, type TurnEvent, TurnInterrupted, type TurnWorld } from "#core/wire/turn.ts"
 import type { LineageEntry } from "#policies/tool-call/lineage.ts"
@@ -13,7 +14,6 @@ import { Outgoing } from "#runtime/outgoing/outgoing.ts"
 import { webFetch } from "#runtime/outgoing/web-fetch.ts"
 import { runInSandbox } from "#runtime/runs/command.ts"
 import type { Held } from "#runtime/runs/held.ts"
-import type { RunPolicy } from "#runtime/runs/policy.ts"
 import { fenced } from "#runtime/runs/prompts.ts"
 import { eventOf, factsOf } from "#runtime/runs/turn-events.ts"
 import { makeGate } from "#runtime/turn/gate/gate.ts"
@@ -22,7 +22,7 @@ interface WorldSpec {
   readonly run: Run
   readonly held: Held
   readonly checkout: Checkout
-  readonly policy: RunPolicy
+  readonly policy: EffectivePolicy
   /** Tools that this agent does not have. */
   readonly withheldTools: ReadonlyArray<string>
 }

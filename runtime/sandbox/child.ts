@@ -1,10 +1,11 @@
 /** A started program: its streams, its end, and how all that it started is ended. */
 import { type ChildProcess, spawn } from "node:child_process"
-import type { Readable } from "node:stream"
+import type { Readable, Writable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Effect, type Scope } from "effect"
 import { SandboxRefused } from "#core/ports/sandbox.ts"
 import { inheritedCovers } from "#runtime/sandbox/descriptors.ts"
+import { type Pipe, takePipe } from "#runtime/sandbox/pipes.ts"
 import { childrenOf, sendKill } from "#runtime/sandbox/processes.ts"
 import type { Program } from "#runtime/sandbox/program.ts"
 
@@ -26,10 +27,18 @@ const lookMillis = 5
 const looks = 100
 
 /** Killed with its scope. It hears of no terminal, is of no process group of the service, and inherits no descriptor. */
-export const startChild = (program: Program): Effect.Effect<Child, SandboxRefused, Scope.Scope> =>
-  Effect.acquireRelease(spawned(program), ({ kill, exited }) => Effect.promise(() => kill().then(() => exited)))
+export const startChild = Effect.fnUntraced(function* (
+  program: Program,
+): Effect.fn.Return<Child, SandboxRefused, Scope.Scope> {
+  const [stdout, stderr] = yield* Effect.all([takePipe, takePipe]).pipe(
+    Effect.mapError(() => new SandboxRefused({ reason: "The output of the command cannot be taken." })),
+  )
+  return yield* Effect.acquireRelease(spawned(program, stdout, stderr), ({ kill, exited }) =>
+    Effect.promise(() => kill().then(() => exited)),
+  )
+})
 
-const spawned = (program: Program): Effect.Effect<Child, SandboxRefused> =>
+const spawned = (program: Program, stdout: Pipe, stderr: Pipe): Effect.Effect<Child, SandboxRefused> =>
   Effect.callback((resume) => {
     const refuse = (): void =>
       resume(Effect.fail(new SandboxRefused({ reason: `The program ${program.file} could not be started.` })))
@@ -38,7 +47,7 @@ const spawned = (program: Program): Effect.Effect<Child, SandboxRefused> =>
       child = spawn(program.file, program.args, {
         cwd: program.workingDirectory,
         env: program.environment,
-        stdio: ["ignore", "pipe", "pipe", "pipe", ...inheritedCovers()],
+        stdio: ["ignore", stdout.descriptor, stderr.descriptor, "pipe", ...moreDescriptors(program)],
         detached: true,
         ...program.owner,
       })
@@ -46,25 +55,30 @@ const spawned = (program: Program): Effect.Effect<Child, SandboxRefused> =>
       refuse() // an argument that no program can be given
       return
     }
+    stdout.closeDescriptor()
+    stderr.closeDescriptor()
     const exited = new Promise<number>((ended) => {
       child.once("exit", (code) => ended(code ?? -1))
     })
     child.once("error", refuse)
     child.once("spawn", () => {
-      const { pid, stdout, stderr, stdio } = child
+      const { pid, stdio } = child
+      if (pid === undefined) return refuse()
       // all are pipes, as asked for
       const notices = stdio[3] as Readable
-      if (pid === undefined || stdout === null || stderr === null) return refuse()
-      for (const stream of [stdout, stderr, notices]) {
-        stream.on("error", () => {})
-        // Node.js throws away what nobody listens for when the process exits
-        stream.on("readable", () => {})
-      }
+      notices.on("error", () => {})
+      // Node.js throws away what nobody listens for when the process exits
+      notices.on("readable", () => {})
+      program.handed?.forEach((text, index) => {
+        const pipe = stdio[4 + index] as Writable
+        // it may end without reading all
+        pipe.on("error", () => {}).end(text)
+      })
       resume(
         Effect.succeed({
           pid,
-          stdout,
-          stderr,
+          stdout: stdout.readable,
+          stderr: stderr.readable,
           notices,
           exited,
           hasEnded: () => hasEnded(child),
@@ -73,6 +87,11 @@ const spawned = (program: Program): Effect.Effect<Child, SandboxRefused> =>
       )
     })
   })
+
+const moreDescriptors = ({ handed = [] }: Program): ReadonlyArray<"pipe" | "ignore" | number> => [
+  ...handed.map(() => "pipe" as const),
+  ...inheritedCovers().slice(handed.length),
+]
 
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
 

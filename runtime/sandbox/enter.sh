@@ -1,14 +1,17 @@
 #!/bin/sh
 # Process 1 of new namespaces: puts together the file system that a command sees, gives up every right, and runs the
-# command. Everything comes in variables and arguments; none of it is read as a script but SVC_COMMAND, by a shell of
-# its own in the end. Descriptor 3 takes complaints, and `ready` when the command begins.
+# command. Everything comes in variables and arguments; none of it is read as a script but SVC_LAST, when
+# there is nothing left to be gained. Descriptor 3 takes complaints, and `ready` when the command begins.
 #
 #   SVC_ROOT      an existing folder, on which the new root is put together; what is in it is not seen any more
-#   SVC_TABLE     what is mounted there, as in fstab      SVC_FILES  empty files for it, a line each
-#   SVC_LINKS     links to copy there, a line each        SVC_PIDS   highest process id; empty: leave it
+#   SVC_TABLE     what is mounted there, as in fstab
+#   SVC_FOLDERS   folders to make there first, relative, a line each
+#   SVC_FILES     empty files to make there, a line each
+#   SVC_LINKS     links to copy there, a line each
+#   SVC_PIDS      highest process id; empty: leave it
 #   SVC_LOOPBACK  program and arguments, a line each, that bring the loopback device up; empty: leave it
 #   SVC_LIMITS    options of prlimit, a line each
-#   SVC_NAMES     names of the command's variables, whose values are in SVC_SET_…
+#   SVC_LAST      the script that sets the variables of the command, and runs it
 #   $1            the checkout, which is also the working directory at the start
 #   $2 $3 …       folders that are seen at the same path, each with mount options or `covered`, outer ones first
 set -euf
@@ -39,29 +42,36 @@ show() {
     [ "$PWD" = "$1" ] || { echo "a folder was moved" >&2 && exit 1; }
     exec 4<.
   fi
-  mount -c --rbind /proc/self/fd/4 "$root$1"
+  case $2 in
+    rw,*) mount -c -o "rbind,$2" /proc/self/fd/4 "$root$1" ;;
+    *)
+      mount -c --rbind /proc/self/fd/4 "$root$1"
+      cd -P -- "$root$1"
+      [ "$PWD" = "$root$1" ] || { echo "a folder was moved" >&2 && exit 1; }
+      mount -c -o "remount,bind,$2" .
+      ;;
+  esac
   exec 4<&-
-  cd -P -- "$root$1"
-  [ "$PWD" = "$root$1" ] || { echo "a folder was moved" >&2 && exit 1; }
-  mount -c -o "remount,bind,$2" .
 }
 
 # where memory runs out, this is ended before anything else
 echo 1000 >/proc/self/oom_score_adj
-[ -z "$SVC_LOOPBACK" ] || $SVC_LOOPBACK
+loopback=
+if [ -n "$SVC_LOOPBACK" ]; then
+  $SVC_LOOPBACK &
+  loopback=$!
+fi
 
 mount -t tmpfs -o nosuid,nodev,mode=0755,size=1m svc "$root"
-mkdir -- "$root/dev" "$root/etc" "$root/mnt" "$root/proc" "$root/tmp"
-mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
+mount -t proc -o nosuid,nodev,noexec,X-mount.mkdir=0755 proc "$root/proc"
 # root only; others keep the name of the machine
 { echo svc >"$root/proc/sys/kernel/hostname"; } 2>/dev/null || :
 [ -z "$SVC_PIDS" ] || echo "$SVC_PIDS" >"$root/proc/sys/kernel/pid_max"
 # that of the command itself
 echo 1 >"$root/proc/sys/user/max_user_namespaces"
-for file in $SVC_FILES; do
-  [ -d "$root${file%/*}" ] || mkdir -p -- "$root${file%/*}"
-  : >"$root$file"
-done
+cd "$root"
+mkdir -p -- $SVC_FOLDERS
+for file in $SVC_FILES; do : >"$root$file"; done
 cp -P --parents -- $SVC_LINKS "$root"
 printf 'root:x:0:0::/:/bin/false\nsvc:x:1000:1000::/tmp:/bin/sh\n' >"$root/etc/passwd"
 printf 'root:x:0:\nsvc:x:1000:\n' >"$root/etc/group"
@@ -77,24 +87,16 @@ while [ $# -gt 0 ]; do
 done
 for folder in $covered; do mount -o remount,bind,ro,nosuid,nodev,noexec "$root$folder"; done
 
+[ -z "$loopback" ] || wait "$loopback"
 cd "$root"
 pivot_root . mnt
 umount -l /mnt
 mount -o remount,bind,ro,nosuid,nodev /
 cd -- "$checkout"
 limits=$SVC_LIMITS
-unset OLDPWD SVC_ROOT SVC_TABLE SVC_FILES SVC_LINKS SVC_PIDS SVC_LOOPBACK SVC_LIMITS
+unset OLDPWD SVC_ROOT SVC_TABLE SVC_FOLDERS SVC_FILES SVC_LINKS SVC_PIDS SVC_LOOPBACK SVC_LIMITS
 echo ready >&3
 exec 2>&5 3>&- 5>&- 6<&-
 exec prlimit $limits unshare --user --map-user=1000 --map-group=1000 --keep-caps \
   setpriv --pdeathsig KILL --no-new-privs --ambient-caps=-all --inh-caps=-all --bounding-set=-all \
-  /bin/sh -fc '
-    set -- "$SVC_COMMAND" "$SVC_NAMES"
-    unset PATH LC_ALL SVC_COMMAND SVC_NAMES
-    for __svc_name in $2; do
-      eval "export $__svc_name=\$SVC_SET_$__svc_name"
-      unset "SVC_SET_$__svc_name"
-    done
-    unset __svc_name
-    /bin/sh -c "$1"
-    exit $?'
+  /bin/sh -fc "$SVC_LAST"

@@ -3,12 +3,13 @@
  * command runs as a user of its own that is nobody outside but the owner of the checkout, without any capability.
  */
 import { stat } from "node:fs/promises"
+import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Execution } from "#core/ports/sandbox.ts"
 import type { SandboxLimits } from "#runtime/sandbox/limits.ts"
 import type { Machine } from "#runtime/sandbox/machine.ts"
 import { type MountTable, readMountTable } from "#runtime/sandbox/mount-table.ts"
-import { commandEnvironment, type Program } from "#runtime/sandbox/program.ts"
+import { commandEnvironment, lastScript, type Program, variablesFor } from "#runtime/sandbox/program.ts"
 import { resourceLimits } from "#runtime/sandbox/resource-limits.ts"
 import type { Shown } from "#runtime/sandbox/view.ts"
 
@@ -26,7 +27,7 @@ export const byNamespaces = async (
   limits: SandboxLimits,
 ): Promise<Program> => {
   const mounted = await readMountTable()
-  const given = commandEnvironment(machine.path, "/tmp", execution.environment)
+  const files = [...machine.devices, ...filesFor(machine, execution.network)]
   const network = execution.network ? [] : ["--net"]
   return {
     file: "setpriv",
@@ -40,14 +41,14 @@ export const byNamespaces = async (
       LC_ALL: "C",
       SVC_ROOT: root,
       SVC_TABLE: tableOf(machine, limits, mounted, execution.network).join("\n"),
-      SVC_FILES: [...machine.devices, ...filesFor(machine, execution.network)].join("\n"),
+      SVC_FOLDERS: [...new Set(["/tmp", "/mnt", "/etc", ...files.map(dirname)])].map((path) => `.${path}`).join("\n"),
+      SVC_FILES: files.join("\n"),
       SVC_LINKS: machine.links.join("\n"),
       SVC_LOOPBACK: execution.network ? "" : (machine.loopback ?? []).join("\n"),
       SVC_PIDS: machine.canLimitProcessIds ? String(reservedProcessIds + limits.processes) : "",
       SVC_LIMITS: resourceLimits(execution.timeout, limits, machine).join("\n"),
-      SVC_COMMAND: execution.command,
-      SVC_NAMES: Object.keys(given).join(" "),
-      ...Object.fromEntries(Object.entries(given).map(([name, value]) => [`SVC_SET_${name}`, value])),
+      SVC_LAST: lastScript,
+      ...variablesFor(execution.command, commandEnvironment(machine.path, "/tmp", execution.environment)),
     },
     workingDirectory: execution.workingDirectory,
     saysReady: true,

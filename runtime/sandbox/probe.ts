@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Duration, Effect } from "effect"
 import type { Execution, SandboxStatus } from "#core/ports/sandbox.ts"
+import { byBubblewrap } from "#runtime/sandbox/bubblewrap.ts"
 import { defaultLimits, type SandboxLimits } from "#runtime/sandbox/limits.ts"
 import { findProgram, lookAtMachine, type Machine } from "#runtime/sandbox/machine.ts"
 import { byNamespaces } from "#runtime/sandbox/namespaces.ts"
@@ -37,7 +38,8 @@ export const probe = Effect.fn("Sandbox.probe")(function* (tools: ReadonlyArray<
   for (const tool of tools) {
     const candidate = yield* candidates[tool](machine)
     if (typeof candidate === "string") missing.push(candidate)
-    else if (yield* confines(candidate)) return candidate
+    // a machine that has much to do may fail once; the answer holds as long as the service lives
+    else if ((yield* confines(candidate)) || (yield* confines(candidate))) return candidate
     else missing.push(`${candidate.reason}: the kernel, or the container that the service is in, does not allow it.`)
   }
   return {
@@ -56,7 +58,20 @@ const otherSystem = (): string =>
 
 /** What is missing, where it is a text. */
 const candidates: Record<Tool, (machine: Machine) => Effect.Effect<Found | string>> = {
-  bubblewrap: () => Effect.succeed("bubblewrap is not installed."),
+  bubblewrap: (machine) =>
+    Effect.promise(async () => {
+      if (process.getuid?.() === 0)
+        return "bubblewrap is not used for root: it would let it change the rights of devices."
+      const [bwrap, prlimit] = await Promise.all(["bwrap", "prlimit"].map(findProgram))
+      if (bwrap === undefined || prlimit === undefined) return "bubblewrap is not installed."
+      return {
+        _tag: "Found",
+        tool: "bubblewrap",
+        reason: "Linux namespaces (bubblewrap)",
+        machine,
+        program: (execution, shown, limits) => byBubblewrap(bwrap, execution, shown, machine, limits),
+      }
+    }),
   namespaces: (machine) =>
     Effect.promise(async () => {
       const needed = ["unshare", "setpriv", "prlimit", "mount", "umount", "pivot_root"]

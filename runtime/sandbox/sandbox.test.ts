@@ -1,5 +1,7 @@
-import { readdir, readFile, symlink } from "node:fs/promises"
+import { spawn } from "node:child_process"
+import { open, readdir, readFile, symlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { afterAll } from "vitest"
@@ -23,6 +25,16 @@ describe.skipIf(!status.isRealIsolation)(`a command in a sandbox (${status.reaso
       })
       expect(told).toMatchObject({ exitCode: 7, timedOut: false, outputTruncated: false })
       expect(streams.sort()).toEqual(["stderr: err\n", "stdout: out\n"])
+    }),
+  )
+
+  it.live("opens its streams by their names", () =>
+    Effect.gen(function* () {
+      const { output, exitCode } = yield* run(
+        "echo out >/dev/stdout && echo err >/dev/stderr && echo x | tee /dev/stderr",
+      )
+      expect(exitCode).toBe(0)
+      expect(output.split("\n").sort()).toEqual(["", "err", "out", "x", "x"])
     }),
   )
 
@@ -73,30 +85,15 @@ describe.skipIf(!status.isRealIsolation)(`a command in a sandbox (${status.reaso
   it.live("has an environment of its own", () =>
     Effect.gen(function* () {
       process.env.SVC_TEST_CANARY = secret
-      const given = { FOO: "bar", svc_name: "1", name: "2", IFS: "o", "NOT A NAME": "3" }
-      const { output } = yield* run("env -u PWD", { environment: given })
+      const given = { FOO: "bar", name: "1", "NOT A NAME": "2" }
+      const { output } = yield* run("unset PWD; env", { environment: given })
       delete process.env.SVC_TEST_CANARY
       expect(
         output
           .split("\n")
           .map((line) => line.split("=")[0] ?? "")
           .sort(),
-      ).toEqual([
-        "",
-        "CI",
-        "FOO",
-        "HOME",
-        "IFS",
-        "LANG",
-        "LOGNAME",
-        "PATH",
-        "SHELL",
-        "TERM",
-        "TMPDIR",
-        "USER",
-        "name",
-        "svc_name",
-      ])
+      ).toEqual(["", "CI", "FOO", "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER", "name"])
     }),
   )
 
@@ -112,6 +109,26 @@ describe.skipIf(!status.isRealIsolation)(`a command in a sandbox (${status.reaso
   it.live("has nothing to read, and no terminal", () =>
     Effect.gen(function* () {
       expect((yield* run("cat; tty")).output).toBe("not a tty\n")
+    }),
+  )
+
+  it.live("inherits nothing that the service was started with", () =>
+    Effect.promise(async () => {
+      const opened = await open(join(world.outside, "secret"))
+      // Node.js itself closes the lowest
+      const stdio = Array.from({ length: 41 }, (_, descriptor) => (descriptor === 40 ? opened.fd : "ignore"))
+      const said = (file: string, args: ReadonlyArray<string>) =>
+        new Promise((ended) => {
+          let output = ""
+          const child = spawn(file, args, { stdio: ["ignore", "pipe", ...stdio.slice(2)] })
+          child.stdout?.on("data", (chunk) => (output += chunk))
+          child.once("close", () => ended(output))
+        })
+      const command = "cat /proc/self/fd/40; echo read"
+      const service = fileURLToPath(new URL("../../test/support/sandbox-service.ts", import.meta.url))
+      expect(await said("sh", ["-c", command])).toBe(`${secret}read\n`)
+      expect(await said(process.execPath, [service, world.data, world.checkout, command])).toBe("read\n")
+      await opened.close()
     }),
   )
 
@@ -236,10 +253,10 @@ describe("a sandbox", () => {
   it.live("hides the data folder also inside of what it shows", () =>
     Effect.gen(function* () {
       const above = dirname(world.data)
-      const { output } = yield* run('cat "$DATA/secret"; ls -A "$DATA"; cat "$OUTSIDE/secret"; pwd', {
+      const { output } = yield* run('exec 2>&1; ls -A "$DATA"; cat "$OUTSIDE/secret"; pwd; cat "$DATA/secret"', {
         mounts: [{ path: above, writable: false }],
       })
-      expect(output).toMatch(/No such file.*\ngit\ncanary-6f1d0c\/.*tree\n$/s)
+      expect(output).toMatch(/^git\ncanary-6f1d0c\/.*tree\n.*No such file/s)
     }).pipe(Effect.when(Effect.succeed(status.isRealIsolation))),
   )
 

@@ -21,6 +21,8 @@ export interface Started {
 const patience = Duration.seconds(30)
 /** How long the output is waited for of what a command left behind that nothing confined. */
 const leftBehind = Duration.seconds(1)
+/** What the script says last, before the command begins. */
+const begun = "ready\n"
 /** Bytes of complaints that are kept. */
 const maxComplaint = 4_096
 
@@ -85,18 +87,21 @@ export const runProgram = (
 /** The details are for the log: they may name folders of the service. */
 const ready = Effect.fnUntraced(function* ({ notices }: Child) {
   const said = yield* wordsOf(notices).pipe(Effect.timeoutOption(patience))
-  if (said._tag === "Some" && said.value.endsWith("ready\n")) return
+  if (said._tag === "Some" && said.value.endsWith(begun)) return
   yield* Effect.logWarning("a sandbox was not set up").pipe(
     Effect.annotateLogs({ complaint: said._tag === "Some" ? said.value.trim() : "it took too long" }),
   )
   return yield* new SandboxRefused({ reason: "The sandbox could not be set up." })
 })
 
+/** Up to the word that it is ready, or the end: the program that waits outside keeps the descriptor. */
 const wordsOf = Effect.fnUntraced(function* (notices: Child["notices"]) {
   const next = chunksOf(notices)
   let words = ""
   for (let chunk = yield* next; chunk !== undefined; chunk = yield* next) {
     words = `${words}${Buffer.from(chunk).toString("utf8")}`.slice(-maxComplaint)
+    if (words.endsWith(begun)) break
   }
+  notices.destroy()
   return words
 })

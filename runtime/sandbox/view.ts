@@ -19,9 +19,12 @@ export interface Seen {
 }
 
 /** With what is in them they are never shown, nor is what holds them. */
-const reserved = ["/proc", "/sys", "/dev", "/run", "/boot", "/etc"]
+const reserved = [
+  ...["/proc", "/sys", "/dev", "/run", "/boot", "/etc"],
+  ...["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"],
+]
 /** They are not shown as a whole; folders in them are. */
-const partly = ["/usr", "/tmp", "/var", "/var/tmp", "/home", "/root", "/mnt"]
+const partly = ["/usr", "/tmp", "/var", "/var/tmp", "/home", "/root", "/mnt", "/nix", "/nix/store"]
 
 /** In the order that they are shown in: what is inside of another comes later. */
 export const shownTo = Effect.fnUntraced(function* (
@@ -53,8 +56,7 @@ const mayBeShown = (path: string, machine: Machine, dataFolder: string): boolean
     path !== dataFolder &&
     !isOrHolds(machine.home) &&
     !partly.includes(path) &&
-    !reserved.some((folder) => isOrHolds(folder) || isInside(path, folder)) &&
-    !machine.folders.some(isOrHolds)
+    !reserved.some((folder) => isOrHolds(folder) || isInside(path, folder))
   )
 }
 

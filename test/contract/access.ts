@@ -41,6 +41,7 @@ const inWords = (access: Access): string => {
       return access.internal ? `${access.role}-or-internal` : access.role
     case "project":
       return access.role
+    case "run-capability":
     case "public":
     case "authenticated":
     case "human":

@@ -6,6 +6,8 @@ import { dirname } from "node:path"
 import { Effect } from "effect"
 import type { SettingsValues } from "#core/settings.ts"
 import { type Check, failed, ok, outputOf, warning } from "#runtime/cli/doctor/check.ts"
+import { defaultLimits } from "#runtime/sandbox/limits.ts"
+import { localSandbox } from "#runtime/sandbox/sandbox.ts"
 
 type Version = readonly [major: number, minor: number]
 
@@ -88,19 +90,16 @@ const portAdvice = (code: string | undefined): string => {
   }
 }
 
-/** Commands of agents run with no rights of their own; where nothing isolates them they are refused. */
-export const sandbox = (mode: SettingsValues["Sandbox"]["AgentExecutionMode"]): Check =>
+/** Commands of agents run with no rights of their own; where nothing confines them they are refused. */
+export const sandbox = ({ Sandbox, Data }: SettingsValues): Check =>
   Effect.gen(function* () {
-    if (mode === "pod-per-run") return ok("sandbox", "commands run in pods")
-    const bwrap = ["--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--unshare-net", "true"]
-    if ((yield* outputOf("bwrap", bwrap)) !== undefined) return ok("sandbox", "bubblewrap")
-    const unshare = ["--user", "--map-root-user", "--pid", "--fork", "--mount", "--net", "true"]
-    if ((yield* outputOf("unshare", unshare)) !== undefined) return ok("sandbox", "Linux namespaces (unshare)")
-    return warning(
-      "sandbox",
-      "nothing isolates the commands of agents, so they are refused",
-      process.platform === "linux"
-        ? "Install bubblewrap, and allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)."
-        : "Run the service on Linux, in a container, or with pods (Sandbox:AgentExecutionMode).",
-    )
+    if (Sandbox.AgentExecutionMode === "pod-per-run") return ok("sandbox", "commands run in pods")
+    const { status } = yield* localSandbox(Data.Directory, defaultLimits)
+    const { isRealIsolation, reason } = yield* status
+    if (!isRealIsolation) return warning("sandbox", "nothing confines the commands of agents", reason)
+    if (process.getuid?.() !== 0) return ok("sandbox", reason)
+    return {
+      ...ok("sandbox", reason),
+      advice: "Run the service as an ordinary user: then no file of root can be reached.",
+    }
   })

@@ -51,7 +51,7 @@ const table = ({ candidate, asked, agreed, changes, faults, skipped, refusalsCha
     ...(changes.length === 0 ? ["Nothing would change."] : lines),
     "",
     `Asked ${asked}: ${agreed} agree, ${changes.length} would change, ${refusalsChanged} of them refusals of a guard; ${faults} faults.`,
-    `Passed over: ${skipped.otherQuestions} on other questions, ${skipped.incomplete} recorded in part, ${skipped.otherForm} of another form.`,
+    `Passed over: ${skipped.otherQuestions} on other questions, ${skipped.incomplete} recorded in part, ${skipped.otherForm} of another form, ${skipped.withIo} that took input or output.`,
   ].join("\n")
 }
 

@@ -42,20 +42,24 @@ export const fakeWorld = (more: Partial<FakeWorld> = {}): FakeWorld => ({
   ...more,
 })
 
-export class Crash extends Error {}
+/** The defect by which a driver dies. */
+export const crash = (call: string) => ({ crashed: call })
+
+export const isCrash = (defect: unknown): boolean =>
+  typeof defect === "object" && defect !== null && "crashed" in defect
 
 export const layerFakeWorld = (world: FakeWorld): Layer.Layer<CoordinatorWorld> => {
   const call = <A>(name: string, act: () => A): Effect.Effect<A, WorldFailed> =>
     Effect.gen(function* () {
       const crashes = world.calls.push(name) === world.crashAt
       yield* world.before(name)
-      if (crashes && !world.crashAfter) return yield* Effect.die(new Crash(name))
+      if (crashes && !world.crashAfter) return yield* Effect.die(crash(name))
       if (world.awayOnce === name) {
         world.awayOnce = undefined
         return yield* new WorldFailed({ reason: "away", message: "not now", retryable: true })
       }
       const answer = act()
-      return crashes ? yield* Effect.die(new Crash(name)) : answer
+      return crashes ? yield* Effect.die(crash(name)) : answer
     })
   return Layer.succeed(CoordinatorWorld, {
     limits: Effect.succeed(defaultLimits),

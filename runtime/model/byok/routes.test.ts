@@ -151,10 +151,9 @@ layer(ByokProviders.layer.pipe(Layer.provideMerge(coreServices(settings))), {
       const one = yield* add("one")
       const two = yield* add("two")
       const providers = yield* ByokProviders
-      yield* Effect.all(
-        [one, two, one, two].map((id) => call("POST", `${path}/${id}/activate`, { as: "admin" })),
-        { concurrency: "unbounded" },
-      )
+      const activate = (id: string) => call("POST", `${path}/${id}/activate`, { as: "admin" })
+      const answers = yield* Effect.forEach([one, two, one, two], activate, { concurrency: "unbounded" })
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
       expect((yield* call("POST", `${path}/${two}/activate`, { as: "admin" })).body).toMatchObject({ is_active: true })
       const active = (yield* call("GET", path, { as: "admin" })).body
       expect(active.active_provider_id).toBe(two)

@@ -24,13 +24,17 @@ export const firstDifference = (expected: unknown, actual: unknown, path = ""): 
   }
   if (isObject(expected) && isObject(actual)) {
     for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
-      const found = firstDifference(expected[key], actual[key], path === "" ? key : `${path}.${key}`)
+      const found = firstDifference(own(expected, key), own(actual, key), path === "" ? key : `${path}.${key}`)
       if (found !== undefined) return found
     }
     return undefined
   }
   return { path, expected: shown(expected), actual: shown(actual) }
 }
+
+/** Nothing that every object has, such as `__proto__`. */
+const own = (value: Readonly<Record<string, unknown>>, key: string): unknown =>
+  Object.hasOwn(value, key) ? value[key] : undefined
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -279,7 +279,15 @@ describe("differences", () => {
         const same = JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
         expect(firstDifference(one, other) === undefined).toBe(same)
       }),
+      { numRuns: 1_000 },
     )
+  })
+
+  it("are not hidden by what every object has", () => {
+    for (const name of ["__proto__", "toString", "constructor"]) {
+      const other: unknown = JSON.parse(`{"a":{"${name}":{}}}`)
+      expect(firstDifference({ a: {} }, other)).toEqual({ path: `a.${name}`, expected: "nothing", actual: "{}" })
+    }
   })
 
   it("are short", () => {
@@ -297,7 +305,6 @@ describe("differences", () => {
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== "object" || value === null) return value === 0 ? 0 : value
-  return Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, member]) => ["member", key, sorted(member)])
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return { members: members.map(([key, member]) => [key, sorted(member)]) }
 }

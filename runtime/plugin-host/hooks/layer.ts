@@ -4,6 +4,7 @@
  * afterwards and recorded when they answer; at most `maxShadows` at once, the rest are left out.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
+import { type AgentToolSource, AgentTools } from "#core/agent-tools.ts"
 import type { NewEvent } from "#core/event.ts"
 import { EventLog } from "#core/event-log.ts"
 import { type AnyQuestion, type AskAny, Hooks, hooksOf } from "#core/hook.ts"
@@ -31,9 +32,12 @@ export class HookRegistry extends Context.Service<
   Registry & {
     /** Called for every fault of a handler, but not for stand-ins that are meant to fail. */
     readonly onFault: (listener: (failure: HookFailure) => void) => Effect.Effect<void, never, Scope.Scope>
+    /** Where the tools that agents are given come from, from now on until the scope closes. */
+    readonly offerAgentTools: (source: AgentToolSource) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("runtime/plugin-host/HookRegistry") {}
 
+/** With `AgentTools` as well: those that the plugin host offers. */
 export const hooksLayer: Layer.Layer<Hooks | HookRegistry, never, EventLog> = Layer.effectContext(
   Effect.gen(function* () {
     const log = yield* EventLog
@@ -45,6 +49,7 @@ export const hooksLayer: Layer.Layer<Hooks | HookRegistry, never, EventLog> = La
       for (const listener of listeners) listener(failure)
     })
     let shadowing = 0
+    let agentTools: AgentToolSource = () => []
 
     const record = Effect.fnUntraced(function* (runId: string, events: ReadonlyArray<NewEvent>) {
       // a run that was deleted meanwhile keeps nothing
@@ -95,12 +100,18 @@ export const hooksLayer: Layer.Layer<Hooks | HookRegistry, never, EventLog> = La
     })
 
     return Context.make(Hooks, hooksOf(ask)).pipe(
+      Context.add(AgentTools, (run) => agentTools(run)),
       Context.add(HookRegistry, {
         ...registry,
         onFault: (listener) =>
           Effect.acquireRelease(
             Effect.sync(() => listeners.add(listener)),
             () => Effect.sync(() => listeners.delete(listener)),
+          ),
+        offerAgentTools: (source) =>
+          Effect.acquireRelease(
+            Effect.sync(() => (agentTools = source)),
+            () => Effect.sync(() => (agentTools = () => [])),
           ),
       }),
     )

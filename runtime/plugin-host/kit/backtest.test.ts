@@ -131,6 +131,11 @@ describe("a backtest", () => {
     })
   })
 
+  it("passes over what a candidate would not answer without input or output", () => {
+    const calls: Candidate = { ...next, ask: (...asked) => ({ ...next.ask(...asked), io: 1 }) }
+    expect(backtest(calls, recorded())).toMatchObject({ asked: 0, changes: [], skipped: { withIo: 4 } })
+  })
+
   it("reads an export, one event a line", async () => {
     const file = join(folder, "events.jsonl")
     const events = [

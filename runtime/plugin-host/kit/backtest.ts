@@ -39,6 +39,8 @@ export interface BacktestReport {
     readonly incomplete: number
     /** The question has another form in this version of svc. */
     readonly otherForm: number
+    /** The candidate called a host or used what it keeps: what it would answer in a service is not known here. */
+    readonly withIo: number
   }
   readonly refusalsChanged: number
 }
@@ -50,7 +52,7 @@ export const backtest = (
   config: ReadonlyMap<string, string> = new Map(),
 ): BacktestReport => {
   const changes: Array<Change> = []
-  const skipped = { otherQuestions: 0, incomplete: 0, otherForm: 0 }
+  const skipped = { otherQuestions: 0, incomplete: 0, otherForm: 0, withIo: 0 }
   let asked = 0
   let faults = 0
   for (const { runId, sequence, decision } of records) {
@@ -70,8 +72,12 @@ export const backtest = (
       skipped.otherForm++
       continue
     }
-    asked++
     const reply = candidate.ask(question, input, config)
+    if (reply.io > 0) {
+      skipped.withIo++
+      continue
+    }
+    asked++
     if (reply.kind === "fault") faults++
     const after = answerIn(question, ask.value, reply)
     if (agree(question, before.value, after)) continue

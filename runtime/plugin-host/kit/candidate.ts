@@ -7,6 +7,7 @@ import { canonicalJson } from "#core/canonical-json.ts"
 import type { AnyQuestion } from "#core/hook.ts"
 import { openBuilt } from "#runtime/plugin-host/kit/build.ts"
 import type { KitFailed } from "#runtime/plugin-host/kit/failed.ts"
+import { type PlayedCall, playIo } from "#runtime/plugin-host/kit/played-io.ts"
 import { type Budget, callLimits } from "#runtime/plugin-host/packages/budget.ts"
 import type { Manifest, ManifestWorld } from "#runtime/plugin-host/packages/manifest.ts"
 import { abi } from "#runtime/plugin-host/packages/manifest-schema.ts"
@@ -16,6 +17,8 @@ import { Policy } from "#runtime/plugin-host/wasm/policy-instance.ts"
 
 interface Measured {
   readonly fuel: number
+  /** How often it called a host or used what it keeps: the answer is not what it would be in a service. */
+  readonly io: number
   readonly logs: ReadonlyArray<LogLine>
 }
 
@@ -40,7 +43,13 @@ export interface Candidate {
   readonly abi: number
   readonly limits: Budget
   readonly answers: (question: string) => boolean
-  readonly ask: (question: AnyQuestion, input: string, config?: ReadonlyMap<string, string>) => Reply
+  /** `played`: what it is answered where it calls a host or uses what it keeps. Whatever else it asks is not served. */
+  readonly ask: (
+    question: AnyQuestion,
+    input: string,
+    config?: ReadonlyMap<string, string>,
+    played?: ReadonlyArray<PlayedCall>,
+  ) => Reply
 }
 
 /** From a folder that was built, or a package. `world`: where it is installed; else any service of this version. */
@@ -57,7 +66,8 @@ export const candidateOf = (manifest: Manifest, admitted: Admitted, limits: Budg
       abi,
       limits,
       answers: (question) => functions.has(question),
-      ask: (question, input, config) => ask(policy, functions.get(question.name), question, input, config),
+      ask: (question, input, config, played) =>
+        ask(policy, functions.get(question.name), question, input, config, played),
     }
   })
 
@@ -67,13 +77,15 @@ const ask = (
   question: AnyQuestion,
   input: string,
   config: ReadonlyMap<string, string> = new Map(),
+  played: ReadonlyArray<PlayedCall> = [],
 ): Reply => {
   if (exported === undefined) {
     const message = `It does not answer ${question.name}.`
-    return { kind: "fault", reason: "no_such_function", message, fuel: 0, logs: [] }
+    return { kind: "fault", reason: "no_such_function", message, fuel: 0, io: 0, logs: [] }
   }
-  const exit = policy.askNow({ function: exported, input, config })
-  const measured = { fuel: exit.fuelUsed, logs: exit.logs }
+  const { io, calls } = playIo(played)
+  const exit = policy.askNow({ function: exported, input, config, io })
+  const measured = { fuel: exit.fuelUsed, io: calls(), logs: exit.logs }
   if (!exit.ok) return { ...measured, kind: "fault", reason: exit.reason, message: exit.message }
   if (exit.value === null) return { ...measured, kind: "no opinion", text: "null" }
   const answer = Schema.decodeResult(question.answer)(exit.value, { errors: "all" })

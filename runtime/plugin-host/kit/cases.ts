@@ -9,11 +9,14 @@ import { canonicalJson } from "#core/canonical-json.ts"
 import type { AnyQuestion } from "#core/hook.ts"
 import { type KitFailed, kitFailed, whileDoing } from "#runtime/plugin-host/kit/failed.ts"
 import { knownQuestion, readJson } from "#runtime/plugin-host/kit/folder.ts"
+import { PlayedCall } from "#runtime/plugin-host/kit/played-io.ts"
 
 const CaseFile = Schema.Struct({
   question: Schema.String,
   /** Settings, as they were granted. */
   config: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  /** What it is answered where it calls a host or uses what it keeps, in this order. */
+  io: Schema.optionalKey(Schema.Array(PlayedCall)),
   ask: Schema.Unknown,
   /** Null: no opinion. */
   answer: Schema.Unknown,
@@ -23,6 +26,7 @@ export interface Case {
   readonly name: string
   readonly question: AnyQuestion
   readonly config: ReadonlyMap<string, string>
+  readonly played: ReadonlyArray<PlayedCall>
   /** As svc would write the question. */
   readonly input: string
   /** Canonical JSON. */
@@ -53,6 +57,7 @@ const readCase = Effect.fnUntraced(function* (file: string) {
     name: basename(file, ".json"),
     question,
     config: new Map(Object.entries(found.config ?? {})),
+    played: found.io ?? [],
     input,
     expected: found.answer === null ? "null" : yield* encodedBy(`${file}: answer`, question.answer, found.answer),
   } satisfies Case

@@ -45,9 +45,9 @@ export const policyHarness = Effect.fn("policyHarness")(function* ({
   return { candidate, cases, moduleBytes: found.wasm.length, run }
 })
 
-const runCase = (candidate: Candidate, { name, question, input, config, expected }: Case): CaseResult => {
-  const first = candidate.ask(question, input, config)
-  const second = candidate.ask(question, input, config)
+const runCase = (candidate: Candidate, { name, question, input, config, played, expected }: Case): CaseResult => {
+  const first = candidate.ask(question, input, config, played)
+  const second = candidate.ask(question, input, config, played)
   const problem = differenceFrom(expected, first) ?? differenceBetween(first, second)
   const result = { name, question: question.name, fuel: first.fuel, logs: first.logs }
   return problem === undefined ? result : { ...result, problem }

@@ -150,6 +150,8 @@ layer(coreServices(), { excludeTestServices: true, timeout: "30 seconds" })("a r
       expect(differing({ abi: 7 })).toEqual(["abi"])
       expect(differing({ answer: { decision: "allow" } })).toEqual(["answer"])
       expect(differing({ fuel: 1 })).toEqual(["fuel"])
+      // what the world answered then is not there to be answered again
+      expect(differing({ io: { calls: 2, digest: another } })).toEqual(["io"])
       expect(differing({ input_hash: another })).toEqual(["input"])
       expect(differing({ input_complete: false })).toEqual(["input"])
       expect(differing({ question: "tool.call" })).toEqual(["question"])

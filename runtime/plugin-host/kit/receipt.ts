@@ -18,12 +18,14 @@ export interface Receipt {
   /** Null: no opinion. */
   readonly answer: unknown
   readonly fuel: number | null
+  /** How often it called a host or used what it keeps; absent where it did not. */
+  readonly io?: Decision["io"]
   /** Was this the answer that counted, or was it only asked? */
   readonly decided: boolean
 }
 
 export interface Difference {
-  readonly what: "module" | "abi" | "question" | "input" | "answer" | "fuel"
+  readonly what: "module" | "abi" | "io" | "question" | "input" | "answer" | "fuel"
   readonly recorded: string
   readonly found: string
 }
@@ -47,9 +49,10 @@ export const receiptsIn = ({ decision }: Pick<Recorded, "decision">): ReadonlyAr
 ]
 
 const receiptOf = (
-  { plugin, version, digest, abi, answer, fuel }: Decision | Decision["consulted"][number],
+  { plugin, version, digest, abi, answer, fuel, io }: Decision | Decision["consulted"][number],
   decided: boolean,
-): ReadonlyArray<Receipt> => (digest === null ? [] : [{ plugin, version, digest, abi, answer, fuel, decided }])
+): ReadonlyArray<Receipt> =>
+  digest === null ? [] : [{ plugin, version, digest, abi, answer, fuel, decided, ...(io === undefined ? {} : { io }) }]
 
 /** `config`: the settings that the policy was granted then; they are not part of a receipt. */
 export const verifyReceipt = (
@@ -73,6 +76,10 @@ const differences = (
     ...differ("abi", String(receipt.abi), String(candidate.abi)),
   ]
   if (module.length > 0) return module
+  if (receipt.io !== undefined) {
+    const { calls, digest } = receipt.io
+    return differ("io", `${calls} calls (${digest})`, "nothing to ask again with: what was answered to it is not kept")
+  }
   const question = questionNamed(decision.question)
   if (question === undefined || !candidate.answers(question.name)) {
     return [{ what: "question", recorded: decision.question, found: "the policy does not answer it" }]

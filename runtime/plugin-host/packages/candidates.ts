@@ -55,7 +55,7 @@ const pluginOf = (home: Home, name: string, active: Pinned, entry: LockEntry): E
     if (missing !== undefined) return yield* refuse("conflict", missing)
     const { found, verdict } = yield* loadPinned(home, name, active)
     if (!mayRun(verdict)) return yield* refuse("signature", `${name}: ${verdict.detail}`)
-    return { plugin: policyPlugin(found, grants) }
+    return { plugin: policyPlugin(found, grants, home.outgoing) }
   }).pipe(Effect.catch(({ message }) => Effect.succeed<Made>({ plugin: placeholder(name, active), problem: message })))
 
 /** What it asks for and does not have, and what can be done about it; undefined where it has all. */

@@ -1,5 +1,6 @@
 /** Where packages are installed, and what the operator lets them have: from the settings. */
 import type { SettingsValues } from "#core/settings.ts"
+import type { Outgoing } from "#runtime/outgoing/outgoing.ts"
 import type { Budget } from "#runtime/plugin-host/packages/budget.ts"
 import type { Grantable } from "#runtime/plugin-host/packages/grantable.ts"
 import type { ManifestWorld } from "#runtime/plugin-host/packages/manifest.ts"
@@ -12,6 +13,8 @@ export interface Home {
   readonly world: ManifestWorld
   /** Absent: everything. */
   readonly grantable?: Grantable
+  /** What policies call hosts with. Absent: each its own, to public addresses alone. */
+  readonly outgoing?: Outgoing["Service"]
 }
 
 const kibibyte = 1_024

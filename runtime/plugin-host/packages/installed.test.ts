@@ -105,15 +105,17 @@ describe("installing", () => {
     }),
   )
 
-  const notYet: ReadonlyArray<readonly [what: string, svc: Readonly<Record<string, unknown>>]> = [
-    ["net", { permissions: { net: ["https://api.example.com"] } }],
-    ["kv", { permissions: { kv: true } }],
+  const beyond: ReadonlyArray<readonly [name: string, permissions: Readonly<Record<string, unknown>>]> = [
+    ["net:https://api.example.com", { net: ["https://api.example.com"] }],
+    ["kv", { kv: true }],
   ]
-  it.effect.each(notYet)("refuses input and output, which no tier gives yet: %s", ([what, svc]) =>
+  it.effect.each(beyond)("lets a policy wait that asks for more than its question: %s", ([name, permissions]) =>
     Effect.gen(function* () {
       const { home, make } = yield* place
-      const { message } = yield* Effect.flip(install(home, make({ svc }), unsigned))
-      expect(message).toMatch(new RegExp(`^guard: It asks for .*${what}`))
+      yield* install(home, make({ svc: { permissions } }), unsigned)
+      expect(yield* offOf(home)).toEqual([`guard needs ${name}: svc plugin grant guard ${name}`])
+      yield* grant(home, "guard", [])
+      expect(yield* offOf(home)).toEqual([undefined])
     }),
   )
 

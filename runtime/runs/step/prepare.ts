@@ -6,10 +6,10 @@ import { Sandbox } from "#core/ports/sandbox.ts"
 import { RunWorkflowGraph } from "#core/run/events/run.ts"
 import { SandboxSelected, SandboxWarning } from "#core/run/events/sandbox.ts"
 import { AgentTask } from "#core/run/events/turn.ts"
+import { effectivePolicy } from "#core/sandbox-policy/stored-policy.ts"
 import { checkoutFailure, internalError, modelFailure } from "#runtime/runs/failure.ts"
 import { runGraph } from "#runtime/runs/graph.ts"
 import { onward, type StepInput, type Stepped } from "#runtime/runs/held.ts"
-import { readPolicy } from "#runtime/runs/policy.ts"
 
 export const prepare = Effect.fn("runs.prepare")(function* ({ run, held }: StepInput) {
   const models = yield* Models
@@ -20,7 +20,7 @@ export const prepare = Effect.fn("runs.prepare")(function* ({ run, held }: StepI
     return onward
   }
   const { backend, isRealIsolation, reason } = yield* (yield* Sandbox).status
-  const { policy } = yield* readPolicy(repository)
+  const { policy } = yield* effectivePolicy(repository)
   const ready = Effect.gen(function* () {
     const choice = yield* models.resolve(run.modelSource, run.modelId)
     const checkout = yield* checkouts.prepare({ runId: run.runId, repository, base: run.originatingBranch ?? "HEAD" })

@@ -3,11 +3,11 @@ import { Effect } from "effect"
 import { Checkouts } from "#core/ports/checkouts.ts"
 import { redact } from "#core/redaction.ts"
 import { makeSessionStore } from "#core/run/session.ts"
+import { effectivePolicy } from "#core/sandbox-policy/stored-policy.ts"
 import { Sql } from "#core/sql.ts"
 import { TurnInterrupted } from "#core/wire/turn.ts"
 import { bounded, checkoutFailure, modelFailure } from "#runtime/runs/failure.ts"
 import { onward, type StepInput, type Stepped } from "#runtime/runs/held.ts"
-import { readPolicy } from "#runtime/runs/policy.ts"
 import { stepEvent } from "#runtime/runs/step-event.ts"
 import { turnRequest } from "#runtime/runs/turn-request.ts"
 import { makeWorld } from "#runtime/runs/world.ts"
@@ -24,7 +24,7 @@ export const turn = Effect.fn("runs.turn")(function* ({ run, work, held }: StepI
       return onward
     }
     const checkout = yield* checkouts.open(place(run))
-    const policy = yield* readPolicy(checkout.repository)
+    const policy = yield* effectivePolicy(checkout.repository)
     const request = yield* turnRequest({ run, work, held, checkout, policy: policy.policy })
     if (!request.resumes || work.instruction !== null) {
       yield* held.write({ events: [yield* stepEvent(run, "agent", "started")] })

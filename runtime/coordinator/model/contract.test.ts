@@ -1,0 +1,147 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { describe } from "vitest"
+import type { NewEvent } from "#core/event.ts"
+import { EventLog } from "#core/event-log.ts"
+import { Hooks } from "#core/hook.ts"
+import { Models } from "#core/ports/models.ts"
+import { ModelFailed, type ModelPart, type ModelRequest } from "#core/wire/model.ts"
+import { decomposeByModel, draftSpecByModel } from "#runtime/coordinator/model/contract.ts"
+import { critiqueGate, raiGate } from "#runtime/coordinator/model/gates.ts"
+import { aPlan, aSpec, aState, planned } from "#runtime/coordinator/test/states.ts"
+
+const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2, totalNanoAiu: 0 }
+const finish = (reason: "stop" | "content_filter"): ModelPart => ({
+  kind: "finish",
+  reason,
+  usage,
+  modelId: "m",
+  timeToFirstTokenMs: null,
+})
+
+type Said = string | ModelFailed | "filtered"
+
+/** Answers in this order; keeps what it was asked. */
+const models = (answers: ReadonlyArray<Said>, asked: Array<ModelRequest> = []) =>
+  Layer.succeed(Models, {
+    stream: (request) => {
+      const said = answers[asked.push(request) - 1] ?? ""
+      if (said instanceof ModelFailed) return Stream.fail(said)
+      const text: ReadonlyArray<ModelPart> = [{ kind: "text", delta: said }]
+      return Stream.fromIterable([...text, finish(said === "filtered" ? "content_filter" : "stop")])
+    },
+    resolve: () => Effect.die("nobody asks"),
+    limits: () => ({ contextTokens: 1_000, outputTokens: 1_000 }),
+  })
+
+/** What was told to the log of the run. */
+const told: Array<NewEvent> = []
+const unused = () => {
+  throw new Error("nobody follows")
+}
+const log = Layer.mock(EventLog, {
+  append: (runId, events) =>
+    Effect.sync(() => {
+      if (runId.length === 36) told.push(...events)
+      return []
+    }),
+  join: unused,
+  remembers: unused,
+})
+const tell = (events: Array<NewEvent>) => (more: ReadonlyArray<NewEvent>) =>
+  Effect.sync(() => void events.push(...more.filter(({ type }) => type !== "agent.turn.usage")))
+
+const failed = (kind: "Refused" | "RateLimited") =>
+  new ModelFailed({ kind, message: "no", retryable: kind !== "Refused" })
+const drafted = '{"desired_outcome":"x"}'
+
+describe("a draft", () => {
+  const draft = (answers: ReadonlyArray<Said>, events: Array<NewEvent> = [], asked: Array<ModelRequest> = []) =>
+    draftSpecByModel(aState(), "own-model", tell(events)).pipe(Effect.provide(models(answers, asked)))
+
+  it.effect("is asked for again where the model refused or wrote something else, and tells so", () =>
+    Effect.gen(function* () {
+      const events: Array<NewEvent> = []
+      const asked: Array<ModelRequest> = []
+      expect((yield* draft(["Sure.", failed("Refused"), drafted], events, asked)).desiredOutcome).toBe("x")
+      expect(events.map(({ payload }) => JSON.parse(payload))).toEqual([
+        { attempt: 1, maxAttempts: 3, reason: "invalid_response" },
+        { attempt: 2, maxAttempts: 3, reason: "model_refusal" },
+      ])
+      expect(asked.map(({ modelId, labels }) => [modelId, labels.step])).toEqual([
+        ["own-model", 0],
+        ["own-model", 1],
+        ["own-model", 2],
+      ])
+    }),
+  )
+
+  it.effect("is given up after three answers", () =>
+    Effect.gen(function* () {
+      expect(yield* Effect.flip(draft(["a", "b", "c", drafted]))).toMatchObject({
+        reason: "outcome_spec_invalid_response",
+        exhausted: true,
+      })
+      expect(yield* Effect.flip(draft(["a", "b", "filtered"]))).toMatchObject({ reason: "outcome_spec_model_refusal" })
+    }),
+  )
+
+  it.effect("is not asked for again where the provider is away: that is for later", () =>
+    Effect.gen(function* () {
+      const failure = yield* Effect.flip(draft([failed("RateLimited"), drafted]))
+      expect(failure).toMatchObject({ reason: "RateLimited", retryable: true })
+      expect(failure.exhausted).toBeUndefined()
+    }),
+  )
+})
+
+it.effect("a decomposition is asked for again until there is a subtask in it", () =>
+  Effect.gen(function* () {
+    const events: Array<NewEvent> = []
+    const parts = yield* decomposeByModel(aState({ spec: aSpec }), null, tell(events)).pipe(
+      Effect.provide(models(["[]", '[{"title":"a","role":"writer"}]'])),
+    )
+    expect(parts.items).toMatchObject([{ title: "a", assignedAgent: "Vera" }])
+    expect(events.map(({ type }) => type)).toEqual(["coordinator.decomposition_retrying"])
+  }),
+)
+
+const whole = planned(aPlan([], { status: "assembling", assembly: { ...aPlan([]).assembly, treeHash: "t", round: 1 } }))
+const gate = <A, E>(effect: Effect.Effect<A, E, Models | EventLog | Hooks>, answers: ReadonlyArray<Said>) =>
+  effect.pipe(Effect.provide(Layer.mergeAll(models(answers), log, Hooks.layerBuiltIn)))
+
+describe("the responsible-AI pass", () => {
+  const pass = (...answers: ReadonlyArray<Said>) => gate(raiGate(whole, { diff: "+a", files: [] }), answers)
+
+  it.effect("passes, sends back or blocks as the reviewer says", () =>
+    Effect.gen(function* () {
+      expect(yield* pass("VERDICT: GREEN")).toMatchObject({ _tag: "Passed", verdict: "green" })
+      expect(yield* pass("A key.\nTARGET_FILES: a.ts\nVERDICT: REVISE")).toMatchObject({
+        _tag: "Rejected",
+        targetFiles: ["a.ts"],
+      })
+      expect(yield* pass("VERDICT: RED")).toMatchObject({ _tag: "Blocked" })
+    }),
+  )
+
+  it.effect("asks once more where it cannot read the verdict, then blocks and says why", () =>
+    Effect.gen(function* () {
+      expect(yield* pass("hm", "VERDICT: GREEN")).toMatchObject({ _tag: "Passed" })
+      told.length = 0
+      expect(yield* pass("hm", "hm")).toEqual({ _tag: "Blocked", reason: "unparseable_after_reask" })
+      expect(told.map(({ type }) => type)).toEqual(["run.rai_error", "rai.verdict"])
+    }),
+  )
+})
+
+describe("the critique", () => {
+  const critique = (...answers: ReadonlyArray<Said>) => gate(critiqueGate(whole, { diff: "+a" }), answers)
+
+  it.effect("passes or sends back, and is asked once more where it cannot be read", () =>
+    Effect.gen(function* () {
+      expect(yield* critique("VERDICT: APPROVE")).toMatchObject({ _tag: "Passed", verdict: "approve" })
+      expect(yield* critique("hm", "VERDICT: REQUEST_CHANGES")).toMatchObject({ _tag: "Rejected" })
+      expect(yield* critique("hm", "hm", "VERDICT: REQUEST_CHANGES")).toMatchObject({ verdict: "unreadable" })
+    }),
+  )
+})
