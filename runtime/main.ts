@@ -17,6 +17,7 @@ import { makeLifecycle } from "#gateway/lifecycle.ts"
 import { watchedLoad } from "#gateway/load.ts"
 import { listen } from "#gateway/server.ts"
 import { Streams } from "#gateway/streams/streams.ts"
+import { runCoordinators } from "#runtime/coordinator/worker.ts"
 import { layerDatabase } from "#runtime/database/layer.ts"
 import { layer as layerLogging } from "#runtime/logging.ts"
 import { migrations } from "#runtime/migrations.ts"
@@ -88,7 +89,12 @@ export const startReplica = Effect.fnUntraced(function* (options: ReplicaOptions
     { server: Server, lifecycle, onDrain: [streams.handOver] },
   )
   const work = yield* Deferred.make<void>()
-  yield* Deferred.await(work).pipe(Effect.andThen(runWorker), Effect.andThen(sweepWaits), Effect.forkScoped)
+  yield* Deferred.await(work).pipe(
+    Effect.andThen(runWorker),
+    Effect.andThen(runCoordinators),
+    Effect.andThen(sweepWaits),
+    Effect.forkScoped,
+  )
   const ready = makeReady.pipe(
     Effect.andThen(plugins.start),
     Effect.andThen(remount),

@@ -17,6 +17,7 @@ import { streamRoutes } from "#gateway/streams/routes.ts"
 import { systemRoutes } from "#gateway/system-routes.ts"
 import { byokRoutes } from "#runtime/model/byok/routes.ts"
 import { byokProvider, hostedProvider } from "#runtime/model/provider/provider.ts"
+import { orchestrationRoutes } from "#runtime/orchestration/routes.ts"
 import { insightRoutes } from "#runtime/runs/routes/insight.ts"
 import { reviewRoutes } from "#runtime/runs/routes/review.ts"
 import { version } from "#runtime/version.ts"
@@ -47,6 +48,7 @@ export const coreRoutes = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
     ...(yield* runRoutes),
     ...(yield* fileRoutes),
     ...(yield* insightRoutes),
+    ...(yield* orchestrationRoutes),
     ...(yield* byokRoutes),
     ...(yield* reviewRoutes),
     ...(yield* controlRoutes),

@@ -6,6 +6,8 @@ alter table runs add column repository text;
 create table run_work (
   run_id uuid primary key references runs on delete cascade,
   stage text not null default 'prepare' check (stage in ('prepare', 'turn', 'inspect')),
+  -- who the agent is and how it works; null: as every agent
+  charter text,
   -- what the agent is told next; null: the run's task
   instruction text,
   -- how often the responsible-AI pass sent the agent back since a person last looked

@@ -88,6 +88,16 @@ export class CheckoutFailed extends Schema.TaggedError<CheckoutFailed>()("Checko
 
 type Answer<A> = Effect.Effect<A, CheckoutFailed>
 
+/** What was made since a branch was left. */
+export interface Comparison {
+  /** As `Checkouts.diff`. */
+  readonly diff: (maxBytes: number) => Answer<string>
+  readonly files: Answer<ReadonlyArray<FileChange>>
+  readonly tree: Answer<ReadonlyArray<TreeNode>>
+  readonly fileDiff: (path: string) => Answer<FileDiff>
+  readonly fileContent: (path: string) => Answer<FileContent>
+}
+
 /** Where a run's work is; enough to find it again on any start of the service. */
 export interface Place {
   readonly runId: string
@@ -148,6 +158,8 @@ export class Checkouts extends Context.Service<
       readonly message: string
       readonly author: Identity
     }) => Answer<MergeResult>
+    /** The commit `to`, compared with where it left `from` (a branch or a commit), without a checkout. */
+    readonly compare: (spec: { readonly repository: string; readonly from: string; readonly to: string }) => Comparison
     /** Takes the checkout away, and its branch where `branch` is true. Asked again it does nothing. */
     readonly remove: (place: Place, options: { readonly branch: boolean }) => Answer<void>
     /** The commit of a branch, or null. */

@@ -1,6 +1,12 @@
 /** What a run changed: the tree, the list of files, one file. Whoever may not see the run learns nothing: 404. */
 import { Effect, Schema } from "effect"
-import { type ChangeFilter, type CheckoutFailed, Checkouts } from "#core/ports/checkouts.ts"
+import {
+  type ChangeFilter,
+  type CheckoutFailed,
+  Checkouts,
+  type FileChange,
+  type TreeNode,
+} from "#core/ports/checkouts.ts"
 import { redact } from "#core/redaction.ts"
 import { type Refusal, refuse } from "#core/refusal.ts"
 import { access, type Route, route } from "#core/route.ts"
@@ -18,9 +24,9 @@ interface ByPath extends ById {
 }
 
 const filters = ["all", "committed", "uncommitted", "last-commit"] as const satisfies ReadonlyArray<ChangeFilter>
-const FilesQuery = Schema.Struct({ filter: Schema.optionalKey(Schema.Literals(filters)) })
+export const FilesQuery = Schema.Struct({ filter: Schema.optionalKey(Schema.Literals(filters)) })
 
-const FileEntry = Schema.Struct({
+export const FileEntry = Schema.Struct({
   path: Schema.String,
   status: Schema.Literals(["added", "modified", "deleted"]),
   scope: Schema.Literals(["committed", "uncommitted", "merged"]),
@@ -28,26 +34,42 @@ const FileEntry = Schema.Struct({
   removed_lines: Schema.Int,
 })
 
-const FileDiffAnswer = Schema.Struct({
+export const FileDiffAnswer = Schema.Struct({
   path: Schema.String,
   diff: Schema.NullOr(Schema.String),
   status: Schema.String,
   is_binary: Schema.Boolean,
 })
 
-const FileContentAnswer = Schema.Struct({
+export const FileContentAnswer = Schema.Struct({
   path: Schema.String,
   content: Schema.NullOr(Schema.String),
   is_binary: Schema.Boolean,
   language: Schema.NullOr(Schema.String),
 })
 
-const Node = Schema.Struct({
+export const TreeEntry = Schema.Struct({
   path: Schema.String,
   is_folder: Schema.Boolean,
   status: Schema.NullOr(Schema.String),
   added_lines: Schema.Int,
   removed_lines: Schema.Int,
+})
+
+export const treeEntry = (node: TreeNode): typeof TreeEntry.Type => ({
+  path: node.path,
+  is_folder: node.isFolder,
+  status: node.status,
+  added_lines: node.addedLines,
+  removed_lines: node.removedLines,
+})
+
+export const fileEntry = (file: FileChange, merged: boolean): typeof FileEntry.Type => ({
+  path: file.path,
+  status: file.status,
+  scope: merged && file.scope === "committed" ? "merged" : file.scope,
+  added_lines: file.addedLines,
+  removed_lines: file.removedLines,
 })
 
 /** The failure of a checkout, for whoever asked to see it. */
@@ -85,24 +107,17 @@ export const fileRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Check
   const shown = <A>(effect: Effect.Effect<A, CheckoutFailed>) => Effect.mapError(effect, checkoutRefusal)
 
   return [
-    route<ById, Record<never, never>, undefined, ReadonlyArray<typeof Node.Type>>({
+    route<ById, Record<never, never>, undefined, ReadonlyArray<typeof TreeEntry.Type>>({
       method: "GET",
       path: "/api/runs/{id}/workspace",
       access: viewer,
       summary: "The files of the run's checkout, with what changed",
       tag,
-      answer: Schema.Array(Node),
+      answer: Schema.Array(TreeEntry),
       handle: Effect.fn("files.workspace")(function* ({ params }) {
         const found = yield* open(params.id)
         if (found === undefined) return []
-        const nodes = yield* shown(checkouts.tree(found.checkout))
-        return nodes.map((node) => ({
-          path: node.path,
-          is_folder: node.isFolder,
-          status: node.status,
-          added_lines: node.addedLines,
-          removed_lines: node.removedLines,
-        }))
+        return (yield* shown(checkouts.tree(found.checkout))).map(treeEntry)
       }),
     }),
     route<ById, typeof FilesQuery.Type, undefined, ReadonlyArray<typeof FileEntry.Type>>({
@@ -118,13 +133,7 @@ export const fileRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Check
         if (found === undefined) return []
         const merged = found.run.status === "merged"
         const files = yield* shown(checkouts.files(found.checkout, query.filter ?? "all"))
-        return files.map((file) => ({
-          path: file.path,
-          status: file.status,
-          scope: merged && file.scope === "committed" ? ("merged" as const) : file.scope,
-          added_lines: file.addedLines,
-          removed_lines: file.removedLines,
-        }))
+        return files.map((file) => fileEntry(file, merged))
       }),
     }),
     route<ByPath, Record<never, never>, undefined, typeof FileDiffAnswer.Type | typeof FileContentAnswer.Type>({

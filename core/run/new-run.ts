@@ -32,6 +32,8 @@ export interface NewRun {
   /** The working directory of the repository. A child has its parent's. */
   readonly repository?: string | null
   readonly originatingBranch?: string | null
+  /** Who the agent is and how it works, where that is not the same for all. For a driven run. */
+  readonly charter?: string | null
   /** Workers drive it: checkout, turn, review, merge. Otherwise whoever creates it does. */
   readonly driven?: boolean
   /** For runs without a parent; a child has its parent's. */

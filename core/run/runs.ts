@@ -98,7 +98,7 @@ export class Runs extends Context.Service<Runs, RunsShape>()("core/Runs") {
           retryDepth: retry === undefined ? 0 : retry.retryDepth + 1,
         })
         if (typeof run === "string") return run
-        if (spec.driven === true) yield* work.open(runId)
+        if (spec.driven === true) yield* work.open(runId, spec.charter ?? null)
         else if (retry !== undefined) yield* work.openLike(runId, retry.runId)
         yield* work.wake(runId)
         yield* log.open(runId, firstEvents(run, spec))

@@ -9,6 +9,7 @@ export type Stage = "prepare" | "turn" | "inspect"
 
 export interface Work {
   readonly stage: Stage
+  readonly charter: string | null
   readonly instruction: string | null
   readonly raiRevisions: number
   readonly commitHash: string | null
@@ -29,16 +30,17 @@ export interface Claimed {
 
 export const makeWorkStore = (sql: SqlShape) => ({
   /** Makes the run one that workers drive. In the transaction that creates it. */
-  open: (runId: string) => sql`insert into run_work (run_id) values (${runId})`,
+  open: (runId: string, charter: string | null) => sql`
+    insert into run_work (run_id, charter) values (${runId}, ${charter})`,
 
   /** The same for a retry, where the first try was driven. */
   openLike: (runId: string, source: string) => sql`
-    insert into run_work (run_id) select ${runId}::uuid from run_work where run_id = ${source}`,
+    insert into run_work (run_id, charter) select ${runId}::uuid, charter from run_work where run_id = ${source}`,
 
   find: (runId: string) =>
     Effect.map(
       sql<Work>`
-        select stage, instruction, rai_revisions as "raiRevisions", commit_hash as "commitHash",
+        select stage, charter, instruction, rai_revisions as "raiRevisions", commit_hash as "commitHash",
                waits_for as "waitsFor", wakes, attempts
           from run_work where run_id = ${runId}`,
       (rows) => rows[0],

@@ -92,6 +92,16 @@ export const makeDecisionStore = (sql: SqlShape) => {
     everything: (projectId: string) => sql<Decision>`
       select ${all} from memory_decisions where project_id = ${projectId} order by decision_id`,
 
+    /** How many say exactly that. */
+    countSame: (projectId: string, { agentName, type, title, content }: Omit<NewDecision, "source" | "approvedBy">) =>
+      Effect.map(
+        sql<{ readonly count: number }>`
+          select count(*)::int as count from memory_decisions
+           where project_id = ${projectId} and agent_name = ${agentName} and type = ${type} and title = ${title}
+             and content = ${content}`,
+        (rows) => rows[0]?.count ?? 0,
+      ),
+
     insert: Effect.fnUntraced(function* (projectId: string, decision: NewDecision) {
       const { source, approvedBy } = decision
       const [row] = yield* sql<Decision>`

@@ -46,7 +46,11 @@ export const makeEntries = (store: EntryStore) => ({
     )
     const derivedFrom = author.run === null ? [] : yield* store.doubtfulReads(author.run.runId)
     const content = storedText(author, read.content)
-    return yield* store.insert(projectId, { ...read, content, importance: rankOf(read.importance), derivedFrom }, author)
+    return yield* store.insert(
+      projectId,
+      { ...read, content, importance: rankOf(read.importance), derivedFrom },
+      author,
+    )
   }),
 
   update: Effect.fn("memory.change")(function* (projectId: string, id: number, input: EntryInput, author: Author) {

@@ -109,6 +109,15 @@ export const makeEntryStore = (sql: SqlShape) => {
     everything: (projectId: string) => sql<Entry>`
       select ${all} from memory_entries where project_id = ${projectId} order by created_at::date, entry_id`,
 
+    /** How many say exactly that. */
+    countSame: (projectId: string, { agentName, type, content }: Pick<NewEntry, "agentName" | "type" | "content">) =>
+      Effect.map(
+        sql<{ readonly count: number }>`
+          select count(*)::int as count from memory_entries
+           where project_id = ${projectId} and agent_name = ${agentName} and type = ${type} and content = ${content}`,
+        (rows) => rows[0]?.count ?? 0,
+      ),
+
     /** `createdAt`: for what is imported. Sources that are not the project's are left out. */
     insert: Effect.fnUntraced(function* (projectId: string, entry: NewEntry, author: Author, createdAt?: string) {
       return yield* sql.transaction(

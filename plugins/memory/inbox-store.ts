@@ -144,7 +144,9 @@ export const makeInboxStore = (sql: SqlShape) => {
 
     count: (projectId: string, filter: InboxFilter) =>
       Effect.map(
-        sql<{ readonly count: number }>`select count(*)::int as count from memory_inbox where ${only(projectId, filter)}`,
+        sql<{
+          readonly count: number
+        }>`select count(*)::int as count from memory_inbox where ${only(projectId, filter)}`,
         (rows) => rows[0]?.count ?? 0,
       ),
 

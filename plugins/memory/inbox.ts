@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { refuse } from "#core/refusal.ts"
 import { type Author, agentNameFor, storedText } from "#plugins/memory/author.ts"
 import type { InboxStore } from "#plugins/memory/inbox-store.ts"
-import { readAgentName, readAll, readLine, readOptional, readSlug, readText } from "#plugins/memory/text.ts"
 import { readOneOf } from "#plugins/memory/one-of.ts"
+import { readAgentName, readAll, readLine, readOptional, readSlug, readText } from "#plugins/memory/text.ts"
 import { decisionTypes, maxContent, maxTitle } from "#plugins/memory/values.ts"
 
 export interface SubmissionInput {

@@ -10,6 +10,7 @@ export const readOneOf = <A extends string>(
   const word = words.find((known) => known === value?.trim())
   if (word !== undefined) return Result.succeed(word)
   const name = path.slice(path.lastIndexOf(".") + 1)
-  const message = value == null || value === "" ? `${name} is required.` : `${name} must be one of: ${words.join(", ")}.`
+  const message =
+    value == null || value === "" ? `${name} is required.` : `${name} must be one of: ${words.join(", ")}.`
   return Result.fail({ path, message })
 }

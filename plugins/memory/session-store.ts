@@ -63,7 +63,12 @@ export const makeSessionStore = (sql: SqlShape) => {
     )
 
   /** Ends the open one. Fails where another start came in between. */
-  const replace = Effect.fnUntraced(function* (projectId: string, session: NewSession, trusted: boolean, updatedAt?: string) {
+  const replace = Effect.fnUntraced(function* (
+    projectId: string,
+    session: NewSession,
+    trusted: boolean,
+    updatedAt?: string,
+  ) {
     return yield* sql.transaction(
       Effect.gen(function* () {
         yield* sql`update memory_sessions set ended_at = now() where project_id = ${projectId} and ended_at is null`

@@ -57,6 +57,8 @@ export const makeSessions = (store: SessionStore, entries: EntryStore) => {
 
   return {
     ...store,
+    /** Without checks: see `session-store.ts`. */
+    begin: store.start,
 
     start: Effect.fn("memory.startSession")(function* (projectId: string, input: SessionInput, author: Author) {
       const given = yield* readChange({ ...input, focus_area: input.focus_area ?? input.focus ?? "" }, author)

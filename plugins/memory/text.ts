@@ -19,11 +19,8 @@ export const readText = (value: string | null | undefined, path: string, maximum
 }
 
 /** As `readText`; null where it is absent or empty. */
-export const readOptional = (
-  value: string | null | undefined,
-  path: string,
-  maximum: number,
-): Read<string | null> => (value == null || value.trim() === "" ? Result.succeed(null) : readText(value, path, maximum))
+export const readOptional = (value: string | null | undefined, path: string, maximum: number): Read<string | null> =>
+  value == null || value.trim() === "" ? Result.succeed(null) : readText(value, path, maximum)
 
 /** One line, trimmed. */
 export const readLine = (value: string | null | undefined, path: string, maximum: number): Read<string> =>

@@ -1,56 +1,55 @@
 /** What the demo does as a client of the service: plain HTTP, as anybody could. */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { DemoFailed, messageOf } from "#runtime/demo/failed.ts"
+import { followStream, type Seen } from "#runtime/demo/stream.ts"
 
-export interface Seen {
-  readonly id: number
-  readonly type: string
-  readonly data: string
+export interface Client {
+  readonly get: <A>(path: string, answer: Schema.Codec<A, unknown>) => Effect.Effect<A, DemoFailed>
+  readonly post: <A>(path: string, body: unknown, answer: Schema.Codec<A, unknown>) => Effect.Effect<A, DemoFailed>
+  /** Tells `onEvent` the run's events in their order, from the first; ends where the service says that it is done. */
+  readonly follow: (runId: string, onEvent: (event: Seen) => void) => Effect.Effect<void, DemoFailed>
 }
 
-export const makeClient = (port: number, key: string) => {
+export const makeClient = ({ port, key }: { readonly port: number; readonly key: string }): Client => {
   const base = `http://127.0.0.1:${port}`
   const authorization = `Bearer ${key}`
+  const failed = (method: string, path: string, problem: string) =>
+    new DemoFailed({ message: `${method} ${path} was not answered as expected: ${problem}` })
 
-  const call = (method: string, path: string, body?: unknown) =>
-    Effect.promise(async () => {
-      const response = await fetch(base + path, {
-        method,
-        headers: { authorization, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-      return JSON.parse(text)
+  const call = Effect.fnUntraced(function* <A>(
+    method: "GET" | "POST",
+    path: string,
+    answer: Schema.Codec<A, unknown>,
+    body?: unknown,
+  ) {
+    const { status, text } = yield* Effect.tryPromise({
+      try: async (signal) => {
+        const json = { "content-type": "application/json" }
+        const response = await fetch(base + path, {
+          method,
+          signal,
+          headers: { authorization, ...(body === undefined ? {} : json) },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        })
+        return { status: response.status, text: await response.text() }
+      },
+      catch: (cause) => failed(method, path, messageOf(cause)),
     })
-
-  /** Follows from the cursor until `enough` says so; gives the last id seen, and drops the connection. */
-  const follow = (runId: string, after: number, enough: (event: Seen) => boolean) =>
-    Effect.promise(async () => {
-      const cut = new AbortController()
-      const response = await fetch(`${base}/api/runs/${runId}/stream`, {
-        headers: { authorization, "last-event-id": String(after) },
-        signal: cut.signal,
-      })
-      let rest = ""
-      let last = after
-      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        const blocks = (rest + chunk).split("\n\n")
-        rest = blocks.pop() ?? ""
-        for (const block of blocks) {
-          const [, id, type, data] = /^id: (\d+)\nevent: (.+)\ndata: (.*)$/.exec(block) ?? []
-          if (id === undefined || type === undefined || data === undefined) continue
-          last = Number(id)
-          if (!enough({ id: last, type, data })) continue
-          cut.abort()
-          return last
-        }
-      }
-      return last
-    })
+    if (status >= 400) return yield* failed(method, path, `${status} ${text.slice(0, 500)}`)
+    return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(answer))(text).pipe(
+      Effect.mapError(({ message }) => failed(method, path, message)),
+    )
+  })
 
   return {
-    get: (path: string) => call("GET", path),
-    post: (path: string, body: unknown) => call("POST", path, body),
-    follow,
+    get: (path, answer) => call("GET", path, answer),
+    post: (path, body, answer) => call("POST", path, answer, body),
+    follow: (runId, onEvent) => {
+      const path = `/api/runs/${runId}/stream`
+      return Effect.tryPromise({
+        try: (signal) => followStream({ url: base + path, authorization, signal, onEvent }),
+        catch: (cause) => failed("GET", path, messageOf(cause)),
+      })
+    },
   }
 }

@@ -1,111 +1,21 @@
-/** What agents and repositories try. Whatever git would start for them leaves a mark: there must never be one. */
+/** What agents try. Whatever git would start for them springs a trap. */
 import { execFileSync, spawn, spawnSync } from "node:child_process"
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs"
+import { mkdirSync, rmSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { afterAll, beforeAll } from "vitest"
+import { afterAll } from "vitest"
 import { type Checkout, Checkouts, type Snapshot } from "#core/ports/checkouts.ts"
 import { checkoutsIn, gitAt, makeFolder, makeRepository, type TestRepository } from "#runtime/git/repository-of-test.ts"
+import { setTrap } from "#runtime/git/trap-of-test.ts"
 
 const folder = makeFolder()
 afterAll(folder.remove)
 const author = { name: "Ada", email: "ada@example.org" }
-const mark = join(folder.path, "ran")
-const evil = join(folder.path, "evil")
+const { evil, isSprung, arm } = setTrap(folder.path)
 const secret = join(folder.path, "secret.txt")
-beforeAll(() => {
-  writeFileSync(evil, `#!/bin/sh\necho "$0 $*" >> ${mark}\ncat\n`)
-  chmodSync(evil, 0o755)
-  writeFileSync(secret, "canary-7f3a\n")
-})
+writeFileSync(secret, "canary-7f3a\n")
 
-/** Every setting by which git starts something. */
-const settings: ReadonlyArray<readonly [string, string]> = [
-  ["core.fsmonitor", evil],
-  ["core.hooksPath", join(folder.path, "hooks")],
-  ["core.sshCommand", evil],
-  ["core.editor", evil],
-  ["core.pager", evil],
-  ["core.gitProxy", evil],
-  ["core.askPass", evil],
-  ["core.alternateRefsCommand", evil],
-  ["sequence.editor", evil],
-  ["diff.external", evil],
-  ["diff.evil.textconv", evil],
-  ["diff.evil.command", evil],
-  ["filter.evil.clean", evil],
-  ["filter.evil.smudge", evil],
-  ["filter.evil.process", evil],
-  ["filter.evil.required", "true"],
-  ["merge.evil.driver", `${evil} %A`],
-  ["gpg.program", evil],
-  ["commit.gpgSign", "true"],
-  ["log.showSignature", "true"],
-  ["credential.helper", `!${evil}`],
-  ["interactive.diffFilter", evil],
-  ["uploadpack.packObjectsHook", evil],
-  ["trailer.x.command", evil],
-  ["alias.diff-tree", `!${evil}`],
-  ["alias.ls-files", `!${evil}`],
-  ["submodule.recurse", "true"],
-  ["protocol.ext.allow", "always"],
-  ["remote.origin.url", `ext::${evil}`],
-  ["remote.origin.promisor", "true"],
-  ["extensions.partialClone", "origin"],
-]
-const hooks = [
-  "applypatch-msg",
-  "commit-msg",
-  "fsmonitor-watchman",
-  "post-checkout",
-  "post-commit",
-  "post-index-change",
-  "post-merge",
-  "post-receive",
-  "post-rewrite",
-  "post-update",
-  "pre-auto-gc",
-  "pre-commit",
-  "pre-merge-commit",
-  "pre-push",
-  "pre-receive",
-  "prepare-commit-msg",
-  "proc-receive",
-  "push-to-checkout",
-  "reference-transaction",
-  "sendemail-validate",
-  "update",
-]
-
-/** Makes a git directory start `evil` wherever it can. */
-const arm = (gitDir: string): void => {
-  const text = settings.map(([name, value]) => {
-    const parts = name.split(".")
-    const section = parts.length === 3 ? `[${parts[0]} "${parts[1]}"]` : `[${parts[0]}]`
-    return `${section}\n\t${parts.at(-1)} = ${JSON.stringify(value)}\n`
-  })
-  writeFileSync(join(gitDir, "included"), text.join(""))
-  writeFileSync(
-    join(gitDir, "config"),
-    `${readFileSync(join(gitDir, "config"), "utf8")}\n[include]\n\tpath = included\n`,
-  )
-  for (const place of [join(gitDir, "hooks"), join(folder.path, "hooks")]) {
-    mkdirSync(place, { recursive: true })
-    for (const hook of hooks) copyFileSync(evil, join(place, hook))
-  }
-}
 const armedRepository = (path: string, bare = false): void => {
   mkdirSync(path, { recursive: true })
   gitAt(path, "init", "--quiet", ...(bare ? ["--bare"] : []))
@@ -410,7 +320,7 @@ layer(checkoutsIn(join(folder.path, "data")), { excludeTestServices: true })("an
           })
           expect(merged).toMatchObject({ _tag: "Merged" })
         }
-        expect(existsSync(mark)).toBe(false)
+        expect(isSprung()).toBe(false)
       }),
     )
   }
@@ -423,170 +333,18 @@ layer(checkoutsIn(join(folder.path, "data")), { excludeTestServices: true })("an
       mkdirSync(join(checkout.path, "..", "secrets-racing"))
       write(join(checkout.path, "..", "secrets-racing/b.txt"), "canary-7f3a\n")
       const script = `trap exit TERM; while :; do ln -sf ${secret} l; mv -T l a.txt; echo x > x; mv x a.txt; mv -T folder f 2>/dev/null; ln -sfn ../secrets-racing folder; rm folder; mv -T f folder; echo y >> folder/b.txt; done`
-      const agent = spawn("sh", ["-c", script], { cwd: checkout.path, stdio: "ignore" })
+      yield* Effect.acquireRelease(
+        Effect.sync(() => spawn("sh", ["-c", script], { cwd: checkout.path, stdio: "ignore" })),
+        (agent) =>
+          Effect.sync(() => agent.kill("SIGKILL")).pipe(
+            Effect.andThen(checkouts.remove(checkout, { branch: true })),
+            Effect.orDie,
+          ),
+      )
       for (let times = 0; times < 15; times++) {
         const diff = yield* checkouts.diff(checkout, 1_000_000).pipe(Effect.orElseSucceed(() => ""))
         expect(diff).not.toContain("canary")
       }
-      agent.kill("SIGKILL")
-      yield* checkouts.remove(checkout, { branch: true })
     }),
   )
-})
-
-layer(checkoutsIn(join(folder.path, "data-2")), { excludeTestServices: true })("a repository", (it) => {
-  it.effect("starts nothing by its hooks, its configuration or its attributes", () =>
-    Effect.gen(function* () {
-      const user = makeRepository(join(folder.path, "armed"), {
-        "a.txt": "a\n",
-        ".gitattributes": "* filter=evil diff=evil merge=evil\n",
-      })
-      user.git("branch", "other")
-      arm(join(user.path, ".git"))
-      const checkouts = yield* Checkouts
-      const checkout = yield* checkouts.prepare({ runId: "armed", repository: user.path, base: "main" })
-      writeFileSync(join(checkout.path, "a.txt"), "b\n")
-      const { commit } = yield* checkouts.commit(checkout, "work", author)
-      yield* checkouts.files(checkout, "all")
-      const integration = { repository: user.path, base: "main", branch: "svc/integration/x", expected: null, author }
-      expect(yield* checkouts.integrate({ ...integration, commits: [{ commit, message: "x" }] })).toMatchObject({
-        _tag: "Integrated",
-      })
-      const merge = { repository: user.path, commit, message: "Merge", author }
-      const first = yield* checkouts.merge({ ...merge, branch: "main" })
-      expect(first).toMatchObject({ _tag: "Merged", mode: "working-tree-reset" })
-      expect(yield* checkouts.merge({ ...merge, branch: "main" })).toEqual(first)
-      expect(yield* checkouts.merge({ ...merge, branch: "other" })).toMatchObject({ _tag: "Merged", mode: "ref-only" })
-      expect(user.read("a.txt")).toBe("b\n")
-      yield* checkouts.remove(checkout, { branch: true })
-      expect(existsSync(mark)).toBe(false)
-      // the trap itself works: git that is asked plainly falls into it
-      spawnSync("git", ["status"], { cwd: user.path, stdio: "ignore" })
-      expect(existsSync(mark)).toBe(true)
-    }),
-  )
-
-  it.effect("cannot be named so that git takes it for something else", () =>
-    Effect.gen(function* () {
-      const user = makeRepository(join(folder.path, "-c core.fsmonitor=x; $(touch y)"))
-      const checkouts = yield* Checkouts
-      const checkout = yield* checkouts.prepare({ runId: "named", repository: user.path, base: "main" })
-      writeFileSync(join(checkout.path, "a.txt"), "b\n")
-      const { commit } = yield* checkouts.commit(checkout, "--amend", author)
-      expect(user.head("svc/named")).toBe(commit)
-      for (const branch of [
-        "--upload-pack=x",
-        "-x",
-        "a..b",
-        "x:y",
-        "refs/heads/../../config",
-        "a\nb",
-        "@{-1}",
-        "main^{tree}",
-      ]) {
-        expect((yield* Effect.flip(checkouts.branchHead(user.path, branch))).kind).toBe("invalid")
-        expect((yield* Effect.flip(checkouts.prepare({ runId: "x", repository: user.path, base: branch }))).kind).toBe(
-          "invalid",
-        )
-      }
-      for (const name of ["", "<>", "a\nauthor x <y> 1 +0000", "a<b>"]) {
-        writeFileSync(join(checkout.path, "a.txt"), `${name}!\n`)
-        yield* checkouts.commit(checkout, "\0x\n", { name, email: name })
-      }
-      expect(user.git("fsck", "--strict")).toBe("")
-      expect(user.git("log", "--format=%an", "svc/named").split("\n")).toHaveLength(6)
-    }),
-  )
-
-  /** Writes an object as it is, without the checks of git. */
-  const raw = (user: TestRepository, type: string, content: Uint8Array): string =>
-    execFileSync("git", ["hash-object", "-w", "-t", type, "--literally", "--stdin"], {
-      cwd: user.path,
-      input: content,
-      encoding: "utf8",
-    }).trim()
-  const entry = (mode: string, name: string, id: string) =>
-    Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, "hex")])
-  const trees: ReadonlyArray<
-    readonly [name: string, make: (user: TestRepository, blob: string) => string, kind: RegExp]
-  > = [
-    [
-      "eleven objects and ten billion files",
-      (user, blob) => {
-        let id = blob
-        for (let depth = 0; depth < 10; depth++) {
-          id = raw(
-            user,
-            "tree",
-            Buffer.concat(Array.from({ length: 10 }, (_, at) => entry(depth === 0 ? "100644" : "40000", `n${at}`, id))),
-          )
-        }
-        return id
-      },
-      /too_large/,
-    ],
-    [
-      "a .git folder",
-      (user, blob) => raw(user, "tree", entry("40000", ".git", raw(user, "tree", entry("100644", "config", blob)))),
-      /unavailable|invalid/,
-    ],
-    [
-      "a .GIT folder",
-      (user, blob) => raw(user, "tree", entry("40000", ".GIT", raw(user, "tree", entry("100644", "config", blob)))),
-      /unavailable|invalid/,
-    ],
-    [
-      "a way up",
-      (user, blob) => raw(user, "tree", entry("40000", "..", raw(user, "tree", entry("100644", "escaped", blob)))),
-      /unavailable|invalid/,
-    ],
-    [
-      "a slash in a name",
-      (user, blob) => raw(user, "tree", entry("100644", "../escaped", blob)),
-      /unavailable|invalid/,
-    ],
-    [
-      "a file below a link",
-      (user, blob) => {
-        const link = raw(user, "blob", Buffer.from(folder.path))
-        return raw(
-          user,
-          "tree",
-          Buffer.concat([
-            entry("120000", "l", link),
-            entry("40000", "l", raw(user, "tree", entry("100644", "escaped", blob))),
-          ]),
-        )
-      },
-      /unavailable|invalid|done/,
-    ],
-    [
-      "a file that is missing",
-      (user) => raw(user, "tree", entry("100644", "x", "12".repeat(20))),
-      /unavailable|invalid/,
-    ],
-  ]
-  for (const [at, [name, make, kind]] of trees.entries()) {
-    it.effect(`is refused with a tree of ${name}`, () =>
-      Effect.gen(function* () {
-        const user = makeRepository(join(folder.path, `tree-${at}`))
-        const tree = make(user, user.head("main:a.txt"))
-        const head = user.head("main")
-        const text = `tree ${tree}\nparent ${head}\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n`
-        const commit = raw(user, "commit", Buffer.from(text))
-        user.git("update-ref", "refs/heads/hostile", commit)
-        const checkouts = yield* Checkouts
-        const prepared = checkouts.prepare({ runId: `tree-${at}`, repository: user.path, base: "hostile" })
-        expect(
-          yield* Effect.match(prepared, { onFailure: (failure) => failure.kind, onSuccess: () => "done" }),
-        ).toMatch(kind)
-        const merge = { repository: user.path, branch: "main", commit, message: "x", author }
-        const merged = yield* Effect.result(checkouts.merge(merge))
-        if (merged._tag === "Success") expect(merged.success._tag).not.toBe("Merged")
-        expect(user.head("main")).toBe(head)
-        expect(user.git("status", "--porcelain")).toBe("")
-        expect(existsSync(join(folder.path, "escaped"))).toBe(false)
-      }),
-    )
-  }
 })

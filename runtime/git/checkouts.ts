@@ -5,6 +5,7 @@ import { Duration, Effect, Layer } from "effect"
 import { type CheckoutFailed, Checkouts, type Place } from "#core/ports/checkouts.ts"
 import { Settings } from "#core/settings.ts"
 import { commitWork } from "#runtime/git/commit.ts"
+import { compareCommits } from "#runtime/git/compare.ts"
 import { readContent, readTree } from "#runtime/git/content.ts"
 import { changesBetween, diffBetween } from "#runtime/git/diff.ts"
 import { onDisk } from "#runtime/git/failed.ts"
@@ -97,6 +98,7 @@ const makeCheckouts = (overlays: (data: string) => Effect.Effect<boolean, Checko
         const merge = Effect.scoped(mergeCommit(yield* data, spec, staleAfter))
         return yield* lock(`merge\0${spec.repository}`)(merge)
       }),
+      compare: (spec) => compareCommits(data, spec),
       remove: Effect.fn("Checkouts.remove")(function* (place, options) {
         yield* lockRun(place)(removeCheckout(yield* data, place, options))
       }),

@@ -58,7 +58,7 @@ export const findOrigin = Effect.fn("Checkouts.findOrigin")(function* (repositor
 })
 
 /** The commits of full ids, refs and `HEAD`, each or null. The names must be in order: they are lines. */
-export const headsOf = Effect.fnUntraced(function* (
+const headsOf = Effect.fnUntraced(function* (
   origin: Origin,
   names: ReadonlyArray<string>,
 ): Effect.fn.Return<ReadonlyArray<string | null>, CheckoutFailed> {
@@ -96,7 +96,7 @@ export const resolveBase = Effect.fnUntraced(function* (origin: Origin, base: st
 })
 
 /** No commit: what a ref that does not exist is at. */
-export const noCommit = (origin: Origin): string => "0".repeat(origin.objectFormat === "sha1" ? 40 : 64)
+const noCommit = (origin: Origin): string => "0".repeat(origin.objectFormat === "sha1" ? 40 : 64)
 
 /**
  * Moves a ref from `from` (null: it must not exist) to `to` (null: it is removed), in one step; false where

@@ -32,7 +32,7 @@ export interface Opened {
   readonly record: RunRecord
 }
 
-export const locate = Effect.fnUntraced(function* (data: string, { runId, repository }: Place) {
+const locate = Effect.fnUntraced(function* (data: string, { runId, repository }: Place) {
   if (!isRunId(runId)) return yield* failed("invalid", "That is not the id of a run.")
   const origin = yield* findOrigin(repository)
   const project = projectFolder(data, origin.repository)

@@ -42,6 +42,7 @@ export const turnRequest = Effect.fn("runs.turnRequest")(function* ({ run, work,
         task,
         sections: [
           { id: "rules", title: "Rules", text: houseRules },
+          ...(work.charter === null ? [] : [{ id: "charter", title: "Your charter", text: work.charter }]),
           { id: "run", title: "This run", text: `You are ${agentName}. The checkout is ${checkout.path}.` },
         ],
       },

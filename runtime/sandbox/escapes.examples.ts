@@ -81,8 +81,9 @@ const rows: ReadonlyArray<readonly [Escape["openOutside"], string, string]> = [
   ["always", "shares the session of the service", '[ "$(cut -d" " -f6 /proc/$SERVICE/stat)" -gt 0 ]'],
   [
     "untried",
+    // the shell itself reads from 3
     "has a descriptor that it was left",
-    'for f in $(ls /proc/$$/fd); do [ $f -le 2 ] || [ "$(readlink /proc/$$/fd/$f)" = /dev/null ] || exit 0; done; exit 1',
+    'for f in $(ls /proc/$$/fd); do [ $f -le 3 ] || [ "$(readlink /proc/$$/fd/$f)" = /dev/null ] || exit 0; done; exit 1',
   ],
   ["untried", "finds secrets of the service in its environment", "env | grep -q -e CANARY -e SVC_ -e NODE_ -e VITEST"],
   // network

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process"
-import { open, readdir, readFile, symlink } from "node:fs/promises"
+import { mkdir, open, readdir, readFile, rmdir, symlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
@@ -7,7 +7,12 @@ import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { afterAll } from "vitest"
 import { Sandbox } from "#core/ports/sandbox.ts"
 import { Settings, settingsForTests } from "#core/settings.ts"
+import { defaultLimits } from "#runtime/sandbox/limits.ts"
+import { lookAtMachine } from "#runtime/sandbox/machine.ts"
+import { byNamespaces } from "#runtime/sandbox/namespaces.ts"
 import { sandboxLayer } from "#runtime/sandbox/sandbox.ts"
+import { runProgram } from "#runtime/sandbox/start.ts"
+import { shownTo } from "#runtime/sandbox/view.ts"
 import { commandsIn, executionIn, makeWorld, secret } from "#test/support/sandbox-world.ts"
 
 const world = await makeWorld()
@@ -247,6 +252,26 @@ describe("a sandbox", () => {
         expect(yield* refused({ mounts: [{ path, writable: false }] })).toContain("not there, or is a link")
         expect(yield* refused({ workingDirectory: path })).toContain("not there, or is a link")
       }
+    }).pipe(Effect.when(Effect.succeed(status.isRealIsolation))),
+  )
+
+  it.live("does not follow what became a link after it was looked at", () =>
+    Effect.gen(function* () {
+      const machine = yield* Effect.promise(lookAtMachine)
+      const shown = join(world.checkout, "shown")
+      yield* Effect.promise(() => mkdir(shown))
+      const execution = executionIn(world, "cat shown/secret; echo >linked", {
+        mounts: [{ path: shown, writable: false }],
+      })
+      const folders = yield* shownTo(execution, { machine, dataFolder: world.data })
+      const program = yield* Effect.promise(() => byNamespaces(execution, folders, machine, defaultLimits))
+      yield* Effect.promise(async () => {
+        await rmdir(shown)
+        await symlink(world.outside, shown)
+      })
+      const { reason } = yield* Effect.flip(runProgram(program, execution, defaultLimits))
+      expect(reason).toBe("The sandbox could not be set up.")
+      expect(yield* Effect.promise(() => readdir(world.checkout))).not.toContain("linked")
     }).pipe(Effect.when(Effect.succeed(status.isRealIsolation))),
   )
 

@@ -9,9 +9,9 @@ import { type Execution, Sandbox, SandboxRefused } from "#core/ports/sandbox.ts"
 import { Settings } from "#core/settings.ts"
 import { directly } from "#runtime/sandbox/direct.ts"
 import { defaultLimits, type SandboxLimits } from "#runtime/sandbox/limits.ts"
-import { type Chosen, probe, statusOf } from "#runtime/sandbox/probe.ts"
+import { probe, statusOf } from "#runtime/sandbox/probe.ts"
 import { maxCommandBytes } from "#runtime/sandbox/program.ts"
-import { runProgram, type Started, startProgram } from "#runtime/sandbox/start.ts"
+import { runProgram, startProgram } from "#runtime/sandbox/start.ts"
 import { shownTo } from "#runtime/sandbox/view.ts"
 
 /** Needs `Settings`, for the folder that no command may see. */
@@ -61,5 +61,3 @@ const check = Effect.fnUntraced(function* ({ command }: Execution) {
 })
 
 const refuse = (reason: string) => Effect.fail(new SandboxRefused({ reason }))
-
-export type { Chosen, Started }

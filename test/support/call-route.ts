@@ -14,6 +14,7 @@ export interface Call {
   /** Who calls; `ada` where absent, nobody where null. `admin` is a platform administrator, `svc-internal` the service. */
   readonly as?: string | null
   readonly body?: unknown
+  readonly headers?: Record<string, string>
 }
 
 export interface Called {
@@ -37,10 +38,13 @@ const byName: Authenticator = {
 
 export type CallRoute = (method: Method, path: string, call?: Call) => Effect.Effect<Called>
 
-export const callRoute = Effect.fnUntraced(function* (routes: ReadonlyArray<Route>) {
+/** Of the authenticator that takes names for keys, others that go before it. */
+type Before = (byName: Authenticator) => ReadonlyArray<Authenticator>
+
+export const callRoute = Effect.fnUntraced(function* (routes: ReadonlyArray<Route>, before: Before = () => []) {
   const app = yield* makeGateway({
     routes,
-    authenticators: [byName],
+    authenticators: [...before(byName), byName],
     access: yield* Access,
     bodyLimit: 1_048_576,
     validateAnswers: true,
@@ -49,13 +53,14 @@ export const callRoute = Effect.fnUntraced(function* (routes: ReadonlyArray<Rout
     corsOrigins: [],
     requestTimeout: Duration.seconds(20),
   })
-  const call: CallRoute = (method, path, { as = "ada", body } = {}) =>
+  const call: CallRoute = (method, path, { as = "ada", body, headers } = {}) =>
     Effect.promise(async () => {
       const text = body === undefined ? undefined : JSON.stringify(body)
       const response = await app.request(path, {
         method,
         headers: {
           ...(as === null ? {} : { authorization: `Bearer ${as}` }),
+          ...headers,
           ...(text === undefined ? { "content-length": "0" } : { "content-type": "application/json" }),
         },
         ...(text === undefined ? {} : { body: text }),

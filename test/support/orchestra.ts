@@ -83,7 +83,10 @@ export const makeOrchestra = Effect.fnUntraced(function* (
   const settings: SettingsInput = {
     ...options.settings,
     Data: { Directory: yield* Effect.promise(temporaryFolder) },
-    Providers: { Hosted: { BaseUrl: model.url, Model: "gpt-test", ApiKey: "sk-of-the-test-0123456789" } },
+    Providers: {
+      Hosted: { BaseUrl: model.url, Model: "gpt-test", ApiKey: "sk-of-the-test-0123456789" },
+      ...options.settings?.Providers,
+    },
   }
   const service = yield* startService(settings)
   const call = callerOf(service.url)

@@ -30,12 +30,7 @@ const ByMemory = Schema.Struct({ id: Schema.String, name: agentName, memId: rowI
 type ByMemory = typeof ByMemory.Type
 
 export const entryRoutes = ({ entries, authors }: Memory) => {
-  const page = Effect.fnUntraced(function* (
-    projectId: string,
-    filter: EntryFilter,
-    asked: PageQuery,
-    caller: Caller,
-  ) {
+  const page = Effect.fnUntraced(function* (projectId: string, filter: EntryFilter, asked: PageQuery, caller: Caller) {
     const window = windowOf(asked)
     const rows = yield* entries.list(projectId, filter, window)
     if (caller.kind === "run") {
@@ -114,9 +109,7 @@ export const entryRoutes = ({ entries, authors }: Memory) => {
     refuses: ["memory_not_found"],
     handle: Effect.fn("memory.entries.update")(function* ({ params, body, caller }) {
       yield* entries.get(params.id, params.name, params.memId)
-      return memoryAnswer(
-        yield* entries.update(params.id, params.memId, body, yield* authors.ofCaller(caller)),
-      )
+      return memoryAnswer(yield* entries.update(params.id, params.memId, body, yield* authors.ofCaller(caller)))
     }),
   })
 

@@ -101,4 +101,3 @@ export const inboxRoutes = ({ inbox, authors }: Memory) => {
 
   return { submit, list, merge, promote: merging("promote", 200), reject }
 }
-

@@ -12,6 +12,8 @@ export interface Names {
 }
 
 const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+/** The folder of a repository's checkouts: a digest of where the repository lies. */
+const repository = "(?<=/git/)[0-9a-f]{32}(?=/runs/)"
 const mark = /⟦([^⟦⟧]*)⟧/g
 /** Stands for the character that begins a name. */
 const literal = "("
@@ -23,7 +25,7 @@ export const makeNames = (fixed: Readonly<Record<string, string>>): Names => {
   const known = new Map(Object.entries(fixed).flatMap(([name, text]) => (text === "" ? [] : [[text, name] as const])))
   const values = new Map([...known].map(([text, name]) => [name, text]))
   const longest = [...known.keys()].sort((a, b) => b.length - a.length).map(escaped)
-  const form = new RegExp([...longest, uuid, "⟦"].join("|"), "g")
+  const form = new RegExp([...longest, uuid, repository, "⟦"].join("|"), "g")
   let ids = 0
 
   const named = (found: string): string | undefined => (found === "⟦" ? literal : known.get(found))

@@ -4,7 +4,12 @@ import { createApp } from "../src/app.js"
 
 const app = createApp()
 let url
-before(() => new Promise((resolve) => app.listen(0, "127.0.0.1", () => resolve((url = `http://127.0.0.1:${app.address().port}`)))))
+before(
+  () =>
+    new Promise((resolve) =>
+      app.listen(0, "127.0.0.1", () => resolve((url = `http://127.0.0.1:${app.address().port}`))),
+    ),
+)
 after(() => app.close())
 
 test("the home page says when the hall is open", async () => {
