@@ -8,7 +8,7 @@ export const serviceTool = <Input>(
   name: string,
   description: string,
   input: Schema.Codec<Input, unknown>,
-  call: (input: Input) => Effect.Effect<string, Refusal | DatabaseUnavailable>,
+  call: (input: Input, callId: string) => Effect.Effect<string, Refusal | DatabaseUnavailable>,
 ): ServiceTool => {
   const decode = Schema.decodeUnknownEffect(input)
   const { schema } = Schema.toJsonSchemaDocument(input)
@@ -16,10 +16,10 @@ export const serviceTool = <Input>(
     name,
     description,
     inputSchema: schema,
-    call: Effect.fnUntraced(function* (given: unknown) {
+    call: Effect.fnUntraced(function* (given: unknown, callId: string) {
       const decoded = yield* Effect.result(decode(given, { errors: "all" }))
       if (decoded._tag === "Failure") return { _tag: "Failed", message: decoded.failure.message } satisfies ToolAnswer
-      return yield* call(decoded.success).pipe(
+      return yield* call(decoded.success, callId).pipe(
         Effect.map((text): ToolAnswer => ({ _tag: "Done", text })),
         Effect.catchTags({
           Refusal: ({ message }) => Effect.succeed<ToolAnswer>({ _tag: "Failed", message }),

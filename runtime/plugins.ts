@@ -6,6 +6,7 @@ import type { Route } from "#core/route.ts"
 import { runEvents } from "#core/run/events.ts"
 import type { SettingsValues } from "#core/settings.ts"
 import { memory } from "#plugins/memory/plugin.ts"
+import { messages } from "#plugins/messages/plugin.ts"
 import { sandboxPolicy } from "#plugins/sandbox-policy/plugin.ts"
 import { questions } from "#policies/questions.ts"
 import { PluginAdministration } from "#runtime/plugin-host/administration.ts"
@@ -19,7 +20,7 @@ import { pluginRoutePlaces, pluginRoutes } from "#runtime/plugin-host/routes.ts"
 import { version } from "#runtime/version.ts"
 
 /** One line is one feature: delete it with its folder, and the feature is gone. */
-export const builtIn: ReadonlyArray<Plugin> = [memory, sandboxPolicy]
+export const builtIn: ReadonlyArray<Plugin> = [memory, messages, sandboxPolicy]
 
 export interface PluginsOptions {
   readonly safeMode?: boolean

@@ -15,6 +15,16 @@ export const makeSessionStore = (sql: SqlShape) => ({
       (rows) => rows.map((row) => decodeEntry(row.entry)),
     ),
 
+  /** What the agent was told and has not heard, oldest first: from now on it has. In the transaction that stores it. */
+  takeInstructions: (runId: string) =>
+    Effect.map(
+      sql<{ readonly text: string; readonly id: number }>`
+        update run_instructions set delivered_at = now()
+         where run_id = ${runId} and delivered_at is null
+        returning text, instruction_id::float8 as id`,
+      (rows) => rows.toSorted((a, b) => a.id - b.id).map((row) => row.text),
+    ),
+
   /** Appends in order. Only in a transaction that holds the run's row: two at once would take one place. */
   append: (runId: string, entries: ReadonlyArray<SessionEntry>) =>
     entries.length === 0

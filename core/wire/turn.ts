@@ -42,6 +42,8 @@ export interface TurnRequest {
 /** What the session of a run is made of, in order. It is stored, and outlives every worker. */
 export const SessionEntry = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("message"), message: ModelMessage }),
+  /** What a person or the coordinator told the agent while it was at work: a user message that is no new task. */
+  Schema.Struct({ kind: Schema.Literal("instruction"), text: Schema.String }),
   /** Written before a call has any effect: a call that was started and has no result was cut off. */
   Schema.Struct({ kind: Schema.Literal("call_started"), callId: Schema.String }),
   /** After its start: it waits for a person, had no effect so far, and is called again when they have decided. */
@@ -126,6 +128,11 @@ export interface TurnWorld {
     events: ReadonlyArray<TurnEvent>,
     entries: ReadonlyArray<SessionEntry>,
   ) => Effect.Effect<void, TurnInterrupted>
+  /**
+   * What the agent was told since it was last asked, oldest first. It is in the session when this ends; between two
+   * answers of the model only, and before the last word counts.
+   */
+  readonly hear: Effect.Effect<ReadonlyArray<SessionEntry>, TurnInterrupted>
   /** Asked before every call, after its `tool.call`: the policies, the shell's rules, the approvals of people. */
   readonly permit: (call: {
     readonly callId: string

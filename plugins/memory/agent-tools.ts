@@ -6,9 +6,9 @@ import { Effect, Schema } from "effect"
 import type { AgentRun, AgentToolSource } from "#core/agent-tools.ts"
 import type { ProjectsShape } from "#core/project/projects.ts"
 import { serviceTool } from "#core/service-tool.ts"
+import { untrustedText } from "#core/untrusted-context.ts"
 import type { ServiceTool } from "#core/wire/turn.ts"
 import { decisionAnswer, inboxAnswer, memoryAnswer } from "#plugins/memory/answers.ts"
-import { asciiJson, envelopeFormat } from "#plugins/memory/context/envelope.ts"
 import { exportMemory } from "#plugins/memory/files/export.ts"
 import type { Memory } from "#plugins/memory/memory.ts"
 import { workingDirectoryOf } from "#plugins/memory/routes/files.ts"
@@ -46,9 +46,6 @@ const InboxInput = Schema.Struct({ forAgent: maybe })
 const MergeInput = Schema.Struct({ entryId: Schema.Int })
 const Nothing = Schema.Struct({})
 
-/** Data of others: see the envelope. */
-const untrusted = (name: string, rows: unknown): string => asciiJson({ format: envelopeFormat, [name]: rows })
-
 export const memoryTools = (memory: Memory, projects: ProjectsShape): AgentToolSource => {
   const { authors, inbox, decisions, entries, sessions } = memory
   const folderOf = workingDirectoryOf(projects)
@@ -84,13 +81,13 @@ export const memoryTools = (memory: Memory, projects: ProjectsShape): AgentToolS
             run.runId,
             rows.map(({ id }) => id),
           )
-          return untrusted("memories", rows.map(memoryAnswer))
+          return untrustedText({ memories: rows.map(memoryAnswer) })
         }),
       ),
       serviceTool("list_decisions", "Lists decisions of this project, newest first.", ListInput, ({ type, status }) =>
         Effect.gen(function* () {
           const rows = yield* decisions.list(projectId, { type, status: status ?? "active" }, newest)
-          return untrusted("decisions", rows.map(decisionAnswer))
+          return untrustedText({ decisions: rows.map(decisionAnswer) })
         }),
       ),
       serviceTool("update_session", "Sums up where the project's work stands.", SessionInput, ({ summary }) =>
@@ -106,7 +103,7 @@ export const memoryTools = (memory: Memory, projects: ProjectsShape): AgentToolS
     serviceTool("list_inbox", "Lists pending entries of the decision inbox.", InboxInput, ({ forAgent }) =>
       Effect.gen(function* () {
         const rows = yield* inbox.list(projectId, { status: "pending", agentName: forAgent }, newest)
-        return untrusted("inbox", rows.map(inboxAnswer))
+        return untrustedText({ inbox: rows.map(inboxAnswer) })
       }),
     ),
     serviceTool("export_memory", "Writes the memory to files of the repository.", Nothing, () =>

@@ -36,7 +36,7 @@ export const makeClient = ({ port, key }: { readonly port: number; readonly key:
       catch: (cause) => failed(method, path, messageOf(cause)),
     })
     if (status >= 400) return yield* failed(method, path, `${status} ${text.slice(0, 500)}`)
-    return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(answer))(text).pipe(
+    return yield* Schema.decodeEffect(Schema.fromJsonString(answer))(text).pipe(
       Effect.mapError(({ message }) => failed(method, path, message)),
     )
   })

@@ -1,139 +1,99 @@
 /**
- * `npm run demo`: the service at work in a folder of its own, on the embedded database, without a key or
- * a server. It makes a repository and a project over HTTP, plays the events of one agent's turn into a
- * run (no model is asked: the words and tool results are written here), and follows them as a client
- * that loses its connection and resumes.
+ * `npm run demo`: the service at work, from a goal to a merged change. It starts the service on a database of its own,
+ * makes a small web site, lets a team of agents build a guest book for it, and shows what happens. What the agents say
+ * is written down in `script.yml`, unless a model is asked for; everything else is real.
+ *
+ * Exit codes: 0 merged, and the tests of what was merged pass; 1 not; 2 wrong usage; 130 stopped by Ctrl-C.
  */
-import { execFileSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Effect, Layer, Schema } from "effect"
-import { EventLog } from "#core/event-log.ts"
-import { RunOutcome } from "#core/run/events/run.ts"
-import {
-  AgentIntent,
-  AgentMessage,
-  AgentMessageDelta,
-  ToolCall,
-  ToolResult,
-  TurnEnded,
-  TurnStarted,
-} from "#core/run/events/turn.ts"
-import { Runs } from "#core/run/runs.ts"
-import { Settings, SettingsSchema, type SettingsValues } from "#core/settings.ts"
-import { newApiKey } from "#runtime/api-key.ts"
-import { layerDatabase } from "#runtime/database/layer.ts"
+import { Cause, Effect, Exit, Option, Schema } from "effect"
+import { redact } from "#core/redaction.ts"
 import { makeClient } from "#runtime/demo/client.ts"
-import { startReplica } from "#runtime/main.ts"
-import { coreServices } from "#runtime/services.ts"
+import { DemoFailed } from "#runtime/demo/failed.ts"
+import { makeFolders } from "#runtime/demo/folder.ts"
+import { type Options, readOptions } from "#runtime/demo/options.ts"
+import { placesToLook, reportMerged } from "#runtime/demo/report.ts"
+import { makeRepository } from "#runtime/demo/repository.ts"
+import { review } from "#runtime/demo/review.ts"
+import { startService } from "#runtime/demo/service.ts"
+import { makeScreen } from "#runtime/demo/view/screen.ts"
+import { watch } from "#runtime/demo/watch.ts"
 
-const say = (line: string) => Effect.sync(() => process.stdout.write(`${line}\n`))
+const goal =
+  "Give the web site of the village hall a guest book: visitors read it at /guest-book and sign it with their name and a text. With tests, and a section in the README."
 
-const message = "The greeting belongs in one function, so that the page and the mail say the same."
+const Project = Schema.Struct({ project_id: Schema.String })
+const Started = Schema.Struct({ runId: Schema.String })
 
-/** One turn, as an agent would leave it in the log. */
-const turn = [
-  TurnStarted.of({ turnId: "t1" }),
-  AgentIntent.of({ intent: "Move the greeting into one function" }),
-  ...message.split(/(?<= )/).map((delta) => AgentMessageDelta.of({ messageId: "m1", delta })),
-  AgentMessage.of({ messageId: "m1", content: message }),
-  ToolCall.of({ callId: "c1", toolName: "write_file", arguments: { path: "greeting.js" } }),
-  ToolResult.of({ callId: "c1", content: "Wrote 3 lines to greeting.js." }),
-  TurnEnded.of({ turnId: "t1" }),
-  RunOutcome.of({ achieved: true, reason: "One greeting is left." }),
-]
-
-const demo = Effect.fnUntraced(function* (folder: string, key: string) {
-  const { port, ready } = yield* startReplica()
-  yield* ready
-  const client = makeClient(port, key)
-  yield* say(`The service runs on http://127.0.0.1:${port}, with its own PostgreSQL in ${folder}.`)
-
-  const repository = join(folder, "hello")
-  yield* Effect.sync(() => makeRepository(repository))
-  const project = yield* client.post("/api/projects", {
-    name: "hello",
-    origin: "blank",
-    working_directory: repository,
-  })
-  yield* say(`Project ${project.name}: ${project.project_id}, branch ${project.default_branch}.`)
-
-  const runs = yield* Runs
-  const log = yield* EventLog
-  const { runId } = yield* runs.create({
-    projectId: String(project.project_id),
-    submittedBy: "demo",
-    agentName: "Writer",
-    task: "Use one greeting everywhere",
-  })
-  yield* runs.transition(runId, { _tag: "Start", worktreePath: null, worktreeBranch: `svc/${runId}` })
-  yield* say(`Run ${runId}. A client follows it, is cut off after 8 events, and resumes:\n`)
-
-  const play = Effect.gen(function* () {
-    for (const event of turn) {
-      yield* log.append(runId, [event])
-      yield* Effect.sleep("40 millis")
-    }
-    yield* runs.transition(runId, { _tag: "RequestReview", treeHash: "0".repeat(40), diff: "", requestId: "r1" })
-  })
-  const show = (last: number, until: (type: string) => boolean, most: number) =>
-    client.follow(runId, last, (event) => {
-      process.stdout.write(`  ${String(event.id).padStart(3)}  ${event.type.padEnd(22)} ${event.data.slice(0, 90)}\n`)
-      return until(event.type) || event.id - last >= most
-    })
-  const watch = Effect.gen(function* () {
-    const first = yield* show(0, () => false, 8)
-    yield* say(`       … the connection is lost after ${first}; it comes back with Last-Event-ID: ${first}`)
-    return yield* show(first, (type) => type === "review.requested", 1_000)
-  })
-  yield* Effect.all([play, watch], { concurrency: 2 })
-
-  yield* say("\nThe run waits for a person. Here it is declined over HTTP, twice: the second answer is the first one.")
-  for (const _ of [1, 2]) {
-    const answer = yield* client.post(`/api/runs/${runId}/review`, { approved: false })
-    yield* say(`  POST /api/runs/…/review  →  ${JSON.stringify(answer)}`)
-  }
-  const events = yield* client.get(`/api/runs/${runId}/events`)
-  const sequences = events.map((event: { sequence: number }) => event.sequence)
-  const gapless = sequences.every((sequence: number, i: number) => sequence === i + 1)
-  if (!gapless) return yield* Effect.die("the log has a gap")
-  yield* say(
-    `\n${events.length} events, 1 to ${sequences.at(-1)} without a gap. Start the service for yourself: npm start`,
+const demo = Effect.fnUntraced(function* ({ yes, exit, model, folder }: Options) {
+  const screen = yield* makeScreen
+  const { root, service } = yield* makeFolders(folder)
+  screen.say(
+    model
+      ? "The agents think with the provider of your settings."
+      : "The agents are scripted: what they say is written in runtime/demo/script.yml, and no model is asked. The rest is real.",
   )
+  screen.say(`Starting the service, with a database of its own, in ${root}`)
+  const { port, key, log } = yield* startService(service, model)
+  const keyFile = join(service, "api-key")
+  yield* Effect.promise(() => writeFile(keyFile, key, { mode: 0o600 }))
+  const address = `http://127.0.0.1:${port}`
+  const client = makeClient({ port, key })
+  const repository = yield* makeRepository(root)
+  screen.say(`It is ready on ${address}. The repository is ${repository.path}\n`)
+
+  const project = yield* client.post(
+    "/api/projects",
+    { name: "village-hall", origin: "blank", working_directory: repository.path },
+    Project,
+  )
+  screen.say(`Goal: ${goal}`)
+  const { runId } = yield* client.post(
+    `/api/projects/${project.project_id}/orchestrations`,
+    { goal, start_mode: "direct", auto_approve_tools: true, autopilot: true },
+    Started,
+  )
+  const watching = yield* watch(client, runId, screen)
+  const stuck = (reason: string) =>
+    new DemoFailed({ message: `The run cannot go on. ${reason}\nWhat the service logged: ${log}` })
+
+  while (true) {
+    const { end } = yield* screen.whileDrawing(
+      watching.story,
+      watching.until((story) => story.inReview || story.end !== null),
+    )
+    if (end === null) {
+      yield* review(client, runId, { screen, yes })
+      yield* watching.until((story) => !story.inReview)
+      continue
+    }
+    if (end._tag === "Stuck") return yield* stuck(end.reason)
+    if (end._tag === "Declined") return yield* new DemoFailed({ message: "Declined: nothing was merged." })
+    break
+  }
+  yield* reportMerged({ screen, client, repository }, [runId, ...watching.children()])
+  for (const line of placesToLook({ repository: repository.path, address, keyFile, runId }, !exit)) screen.say(line)
+  if (!exit) return "left running" as const
+  return "done" as const
 })
 
-const makeRepository = (folder: string): void => {
-  mkdirSync(folder)
-  const git = (...args: ReadonlyArray<string>) => execFileSync("git", args, { cwd: folder, stdio: "ignore" })
-  git("init", "--initial-branch=main")
-  git(
-    "-c",
-    "user.name=svc demo",
-    "-c",
-    "user.email=demo@localhost",
-    "commit",
-    "--allow-empty",
-    "--message=First commit",
+const options = readOptions(process.argv.slice(2))
+if (options !== undefined) {
+  const stop = new AbortController()
+  let merged = false
+  process.once("SIGINT", () => stop.abort())
+  process.once("SIGTERM", () => stop.abort())
+  const whole = demo(options).pipe(
+    Effect.tap(() => Effect.sync(() => (merged = true))),
+    Effect.flatMap((end) => (end === "left running" ? Effect.never : Effect.void)),
+    Effect.scoped,
   )
-}
-
-const settingsOf = (folder: string, key: string): SettingsValues =>
-  Schema.decodeSync(SettingsSchema)({
-    Server: { Port: 0 },
-    Data: { Directory: join(folder, "data") },
-    Auth: { Keys: [{ Token: key, User: "demo" }] },
-  })
-
-const folder = mkdtempSync(join(tmpdir(), "svc-demo-"))
-const key = newApiKey()
-const settings = settingsOf(folder, key)
-const services = coreServices.pipe(
-  Layer.provideMerge(layerDatabase),
-  Layer.provideMerge(Layer.succeed(Settings, settings)),
-)
-try {
-  await Effect.runPromise(demo(folder, key).pipe(Effect.provide(services), Effect.scoped))
-} finally {
-  rmSync(folder, { recursive: true, force: true })
+  const ended = await Effect.runPromiseExit(whole, { signal: stop.signal })
+  if (Exit.isFailure(ended) && !merged) {
+    const failure = Option.getOrUndefined(Cause.findErrorOption(ended.cause))
+    if (stop.signal.aborted) process.stderr.write("\nStopped.\n")
+    else process.stderr.write(`\n${redact(failure?.message ?? Cause.pretty(ended.cause))}\n`)
+    process.exitCode = stop.signal.aborted ? 130 : 1
+  }
 }

@@ -75,7 +75,7 @@ const npmTest = (cwd: string, signal: AbortSignal): Promise<Tested> =>
     const { NODE_TEST_CONTEXT: _, ...env } = process.env
     execFile("npm", ["test"], { cwd, signal, env, timeout: limit, shell: windows }, (error, stdout, stderr) => {
       if (signal.aborted) return reject(signal.reason)
-      const count = Number(/^\D*pass (\d+)$/m.exec(stdout)?.[1] ?? 0)
+      const count = Number(/^\W*pass (\d+)$/m.exec(stdout)?.[1] ?? 0)
       resolve({ passed: error === null && count > 0, count, output: `${stdout}\n${stderr}`.trim() })
     })
   })

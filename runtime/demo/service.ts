@@ -49,12 +49,12 @@ const asFailed = ({ message }: { readonly message: string }) =>
 
 /** The providers of the settings, where the agents are to think; nothing else of them, for the demo is by itself. */
 const settingsOf = Effect.fnUntraced(function* (folder: string, key: string, withModel: boolean) {
-  const own = Schema.decodeSync(SettingsSchema)({
+  const own = yield* Schema.decodeEffect(SettingsSchema)({
     Server: { Port: 0 },
     Data: { Directory: join(folder, "data") },
     Auth: { Keys: [{ Token: key, User: user }], PlatformAdministrators: [user] },
     Providers: { Default: "scripted", Scripted: { Path: scriptPath } },
-  })
+  }).pipe(Effect.orDie)
   if (!withModel) return own
   const { values } = yield* Effect.mapError(
     loadSettings({ config: undefined, options: [] }),

@@ -13,7 +13,7 @@ import { makeSessionStore } from "#core/run/session.ts"
 import type { RunFacts } from "#core/run/store.ts"
 import { makeWorkStore, type Work, type WorkChange } from "#core/run/work-store.ts"
 import { type DatabaseUnavailable, Sql } from "#core/sql.ts"
-import { TurnInterrupted } from "#core/wire/turn.ts"
+import { type SessionEntry, TurnInterrupted } from "#core/wire/turn.ts"
 
 /** What one write may hold: all of it is in one commit. */
 export interface Write {
@@ -29,6 +29,8 @@ export interface Held {
   readonly runId: string
   readonly fence: number
   readonly write: (write: Write) => Effect.Effect<void, TurnInterrupted>
+  /** What the agent was told meanwhile, now in its session. */
+  readonly hear: Effect.Effect<ReadonlyArray<SessionEntry>, TurnInterrupted>
 }
 
 const interrupted = (reason: TurnInterrupted["reason"], message: string) => new TurnInterrupted({ reason, message })
@@ -43,22 +45,15 @@ export const makeHeld = Effect.gen(function* () {
   const runs = yield* Runs
   const works = makeWorkStore(sql)
   const sessions = makeSessionStore(sql)
-  return (runId: string, fence: number): Held => ({
-    runId,
-    fence,
-    write: ({ work, facts, session, events, command }) =>
+  return (runId: string, fence: number): Held => {
+    const holding = <A>(effect: Effect.Effect<A, Refusal | DatabaseUnavailable>) =>
       sql
         .transaction(
           Effect.gen(function* () {
             if (!(yield* works.hold(runId, fence))) {
               return yield* interrupted("cancelled", "The run has ended, or another worker has it.")
             }
-            // what is remembered is progress: the workers lost before it do not count any more
-            if (work !== undefined || session !== undefined) yield* works.change(runId, work ?? {})
-            if (session !== undefined) yield* sessions.append(runId, session)
-            if (facts !== undefined) yield* runs.record(runId, facts, [], { fence })
-            if (events !== undefined) yield* log.append(runId, events)
-            if (command !== undefined) yield* runs.transition(runId, command, { fence })
+            return yield* effect
           }),
         )
         .pipe(
@@ -66,8 +61,31 @@ export const makeHeld = Effect.gen(function* () {
             Refusal: (refusal) => Effect.fail(lost(refusal)),
             DatabaseUnavailable: (failure) => Effect.fail(away(failure)),
           }),
+        )
+    return {
+      runId,
+      fence,
+      hear: holding(
+        Effect.gen(function* () {
+          const heard = yield* sessions.takeInstructions(runId)
+          const entries = heard.map((text): SessionEntry => ({ kind: "instruction", text }))
+          yield* sessions.append(runId, entries)
+          return entries
+        }),
+      ),
+      write: ({ work, facts, session, events, command }) =>
+        holding(
+          Effect.gen(function* () {
+            // what is remembered is progress: the workers lost before it do not count any more
+            if (work !== undefined || session !== undefined) yield* works.change(runId, work ?? {})
+            if (session !== undefined) yield* sessions.append(runId, session)
+            if (facts !== undefined) yield* runs.record(runId, facts, [], { fence })
+            if (events !== undefined) yield* log.append(runId, events)
+            if (command !== undefined) yield* runs.transition(runId, command, { fence })
+          }),
         ),
-  })
+    }
+  }
 })
 
 /** A step of the way: what it found is written, and the worker looks again; or the run rests. */

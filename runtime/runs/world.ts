@@ -67,6 +67,7 @@ export const makeWorld = Effect.fn("runs.world")(function* ({
     session: sessions.load(run.runId).pipe(Effect.mapError(away)),
     remember: (entries) => held.write({ session: entries }),
     tell: (events, entries) => Effect.suspend(() => held.write({ ...written(events), session: entries })),
+    hear: held.hear,
     permit: gate.permit,
     ask: gate.ask,
     command: (command) => Effect.provideContext(runInSandbox(checkout, policy, command), inSandbox),

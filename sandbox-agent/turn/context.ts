@@ -14,6 +14,8 @@ export interface Turn {
     events: ReadonlyArray<TurnEvent>,
     entries: ReadonlyArray<SessionEntry>,
   ) => Effect.Effect<void, TurnInterrupted>
+  /** Takes in what the agent was told meanwhile; true where there was something. */
+  readonly hear: Effect.Effect<boolean, TurnInterrupted>
   /** Tokens in a character, as the model last counted them. */
   readonly density: { tokensPerCharacter: number }
 }
@@ -38,6 +40,10 @@ export const openTurn = Effect.fnUntraced(function* (request: TurnRequest, world
     tools: toolbox(request, world),
     entries: () => entries,
     tell,
+    hear: Effect.map(world.hear, (heard) => {
+      entries = [...entries, ...heard]
+      return heard.length > 0
+    }),
     density: { tokensPerCharacter: usualDensity },
   }
   return turn

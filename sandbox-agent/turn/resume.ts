@@ -8,14 +8,14 @@ import type { Turn } from "#sandbox-agent/turn/context.ts"
 import { changing } from "#sandbox-agent/turn/files/effect.ts"
 import { removeLeftovers } from "#sandbox-agent/turn/files/tree.ts"
 import { cutOff, notRun } from "#sandbox-agent/turn/prompts.ts"
-import { type CallState, exchanges, isAtWork, openCalls } from "#sandbox-agent/turn/session.ts"
+import { type CallState, exchanges, openCalls, wasTold } from "#sandbox-agent/turn/session.ts"
 import { isSuppressed } from "#sandbox-agent/turn/tools.ts"
 
 /** The requests that the turn still waits for; empty where the model can be asked. */
 export const resume = Effect.fnUntraced(function* (turn: Turn) {
   const task = turn.world.redact(turn.request.task)
   const entries = turn.entries()
-  const told = isAtWork(entries, task)
+  const told = wasTold(entries, task)
   const open = openCalls(entries)
   if (open.length > 0) {
     const requestIds = yield* finishCalls(turn, open, told)

@@ -44,6 +44,9 @@ export const itemsOf = (entries: ReadonlyArray<SessionEntry>): ReadonlyArray<Ite
       case "message":
         items.push(...itemOfMessage(entry.message))
         break
+      case "instruction":
+        items.push({ kind: "user", text: entry.text })
+        break
       case "call_started":
       case "call_waits":
       case "call_result":
@@ -108,11 +111,14 @@ export const tasksOf = (entries: ReadonlyArray<SessionEntry>): { readonly first:
 export const sinceTask = (entries: ReadonlyArray<SessionEntry>): ReadonlyArray<SessionEntry> =>
   entries.slice(entries.findLastIndex((entry) => taskOf(entry) !== undefined) + 1)
 
-/** The agent was told this and has not said its last word on it. */
-export const isAtWork = (entries: ReadonlyArray<SessionEntry>, task: string): boolean => {
-  if (tasksOf(entries).last !== task || entries.length === 0) return false
+/** The agent was told this, and nothing else since. */
+export const wasTold = (entries: ReadonlyArray<SessionEntry>, task: string): boolean =>
+  entries.length > 0 && tasksOf(entries).last === task
+
+/** What the agent said last, where it calls nothing more and was told nothing since; undefined while it is at work. */
+export const lastWord = (entries: ReadonlyArray<SessionEntry>): string | undefined => {
   const last = itemsOf(sinceTask(entries)).at(-1)
-  return last === undefined || last.kind === "user" || last.calls.length > 0
+  return last?.kind === "said" && last.calls.length === 0 ? last.text : undefined
 }
 
 /** What the agent last reported of the task that it is at. */

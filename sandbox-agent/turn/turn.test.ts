@@ -53,6 +53,24 @@ const payloads = (store: Store, type: string) =>
 const results = (store: Store) => store.entries.filter((entry) => entry.kind === "call_result")
 
 describe("a turn", () => {
+  it("hears between two answers what it is told, and goes on where that was after its last word", async () => {
+    const store = emptyStore()
+    const told = [["Use tabs."], [], ["And a test."], []]
+    const outcome = await outcomeOf(store, {
+      model: script(callTools(["report_intent", { intent: "write" }]), say("Done."), say("Now with a test.")),
+      told: () => told.shift() ?? [],
+    })
+    expect(outcome).toMatchObject({ _tag: "Finished", message: "Now with a test." })
+    const heard = store.requests.map(({ messages }) =>
+      messages.flatMap((message) => (message.role === "user" ? [message.text] : [])),
+    )
+    expect(heard).toEqual([
+      ["Write the file.", "Use tabs."],
+      ["Write the file.", "Use tabs."],
+      ["Write the file.", "Use tabs.", "And a test."],
+    ])
+  })
+
   it("asks, carries out the calls, and ends with the last word of the agent", async () => {
     const store = emptyStore()
     const workingDirectory = await temporaryFolder()

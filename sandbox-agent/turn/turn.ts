@@ -12,7 +12,7 @@ import { askModel, turnIdOf } from "#sandbox-agent/turn/ask.ts"
 import { carryOut } from "#sandbox-agent/turn/calls.ts"
 import { openTurn, type Turn } from "#sandbox-agent/turn/context.ts"
 import { resume } from "#sandbox-agent/turn/resume.ts"
-import { exchanges, reportedOutcome, sinceTask } from "#sandbox-agent/turn/session.ts"
+import { exchanges, lastWord, reportedOutcome, sinceTask } from "#sandbox-agent/turn/session.ts"
 
 export const runTurn: (
   request: TurnRequest,
@@ -26,20 +26,18 @@ export const runTurn: (
 const work = Effect.fnUntraced(function* (turn: Turn) {
   const before = yield* resume(turn)
   if (before.length > 0) return waiting(turn, before)
+  const last = lastWord(turn.entries())
+  // a worker before this one was lost after the last word
+  if (last !== undefined && !(yield* turn.hear)) return finished(turn, last)
   while (stepsOf(turn) < turn.request.bounds.maxSteps) {
+    yield* turn.hear
     const turnId = turnIdOf(exchanges(turn.entries()) + 1)
     const { asked, text, goesOn } = yield* askModel(turn, turnId)
     if (asked.length > 0) {
       const requestIds = yield* carryOut(turn, turnId, asked)
       if (requestIds.length > 0) return waiting(turn, requestIds)
-    } else if (!goesOn) {
-      const outcome: TurnOutcome = {
-        _tag: "Finished",
-        steps: stepsOf(turn),
-        message: text,
-        outcome: reportedOutcome(turn.entries()),
-      }
-      return outcome
+    } else if (!goesOn && !(yield* turn.hear)) {
+      return finished(turn, text)
     }
   }
   return yield* bounded(turn, "max_steps")
@@ -47,6 +45,13 @@ const work = Effect.fnUntraced(function* (turn: Turn) {
 
 /** Exchanges with the model since the agent was told what it is at. */
 const stepsOf = (turn: Turn): number => exchanges(sinceTask(turn.entries()))
+
+const finished = (turn: Turn, message: string): TurnOutcome => ({
+  _tag: "Finished",
+  steps: stepsOf(turn),
+  message,
+  outcome: reportedOutcome(turn.entries()),
+})
 
 const waiting = (turn: Turn, requestIds: ReadonlyArray<string>): TurnOutcome => ({
   _tag: "Waiting",

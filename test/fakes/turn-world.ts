@@ -39,6 +39,8 @@ type Permit = Parameters<TurnWorld["permit"]>[0]
 export interface WorldOptions {
   /** Parts of the answer to this request, or its failure. */
   readonly model: (request: ModelRequest) => ReadonlyArray<ModelPart> | ModelFailed
+  /** What the agent is told when it is asked whether there is anything. */
+  readonly told?: (store: Store) => ReadonlyArray<string>
   readonly permit?: (call: Permit) => Effect.Success<ReturnType<TurnWorld["permit"]>>
   readonly command?: (run: CommandRun) => Effect.Effect<CommandResult, CommandRefused | TurnInterrupted>
   readonly ask?: (question: string) => Effect.Success<ReturnType<TurnWorld["ask"]>>
@@ -103,6 +105,11 @@ export const makeWorld = (store: Store, options: WorldOptions): FakeWorld => {
         store.events.push(...events)
         store.entries.push(...entries)
       }),
+    hear: doing(() => {
+      const heard = (options.told?.(store) ?? []).map((text): SessionEntry => ({ kind: "instruction", text }))
+      store.entries.push(...heard)
+      return heard
+    }),
     permit: (call) => doing(() => options.permit?.(call) ?? { _tag: "Allowed" }),
     command: (run) =>
       alive(

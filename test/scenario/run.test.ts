@@ -34,7 +34,9 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       repository.write({ "README.md": "# Being changed\n", "notes.txt": "mine\n" })
       const runId = yield* start("Write a greeting", { agent_name: "Builder" })
       const before = yield* until(runId, "review.requested", "run.failed")
-      expect(before.filter((type) => type !== "policy.decision")).toEqual([
+      // the output of one command may come in several pieces
+      const told = before.filter((type, at) => type !== "tool.output" || before[at - 1] !== "tool.output")
+      expect(told.filter((type) => type !== "policy.decision")).toEqual([
         "run.started",
         "run.approval_policy_selected",
         "run.workflow_graph",
@@ -165,24 +167,21 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
     }),
   )
 
-  it.effect("fails where the reviewer finds harm, and where it cannot be understood", () =>
+  it.effect.each([
+    ["finds harm", "This leaks a password.\nVERDICT: RED", "rai.verdict"],
+    ["cannot be understood", "I had rather not say.", "run.rai_error"],
+  ] as const)("fails where the reviewer %s", ([, words, event]) =>
     Effect.gen(function* () {
-      for (const [words, event] of [
-        ["This leaks a password.\nVERDICT: RED", "rai.verdict"],
-        ["I had rather not say.", "run.rai_error"],
-      ] as const) {
-        const { call, start, until } = yield* makeOrchestra((request, index) =>
-          isReviewer(request) ? { text: words } : greeting(request, index),
-        )
-        const runId = yield* start("Write a greeting")
-        expect(yield* until(runId, "run.failed", "review.requested")).toEqual(
-          expect.arrayContaining([event, "run.failed"]),
-        )
-        const run = yield* call("GET", `/api/runs/${runId}`)
-        expect(run.body).toMatchObject({ status: "failed", result: "content_safety", diff: null })
-        const diagnosis = yield* call("GET", `/api/runs/${runId}/terminal-diagnostic`)
-        expect(diagnosis.body).toMatchObject({ denial_gate: "rai" })
-      }
+      const { call, start, until } = yield* makeOrchestra((request, index) =>
+        isReviewer(request) ? { text: words } : greeting(request, index),
+      )
+      const runId = yield* start("Write a greeting")
+      const types = yield* until(runId, "run.failed", "review.requested")
+      expect(types).toEqual(expect.arrayContaining([event, "run.failed"]))
+      const run = yield* call("GET", `/api/runs/${runId}`)
+      expect(run.body).toMatchObject({ status: "failed", result: "content_safety", diff: null })
+      const diagnosis = yield* call("GET", `/api/runs/${runId}/terminal-diagnostic`)
+      expect(diagnosis.body).toMatchObject({ denial_gate: "rai" })
     }),
   )
 

@@ -1,10 +1,12 @@
 /** A service with a project and a model, as tests of whole runs need it: everything over HTTP. */
 import { Effect } from "effect"
 import type { SettingsInput } from "#core/settings.ts"
+import type { SandboxLimits } from "#runtime/sandbox/limits.ts"
 import type { ModelCallReceived } from "#test/fakes/model-server.ts"
 import { type OpenAiReply, startOpenAiServer } from "#test/fakes/openai-server.ts"
+import { TestDatabase } from "#test/support/database.ts"
 import { type TestRepository, testRepository } from "#test/support/repository.ts"
-import { startService, users } from "#test/support/service.ts"
+import { type startService, startServiceOn, users } from "#test/support/service.ts"
 import { openStream, type SseClient } from "#test/support/sse.ts"
 import { temporaryFolder } from "#test/support/temporary-folder.ts"
 
@@ -76,7 +78,11 @@ export interface Orchestra {
 
 export const makeOrchestra = Effect.fnUntraced(function* (
   playing: Playing,
-  options: { readonly settings?: SettingsInput; readonly files?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly settings?: SettingsInput
+    readonly files?: Readonly<Record<string, string>>
+    readonly limits?: Partial<SandboxLimits>
+  } = {},
 ) {
   const model = yield* startOpenAiServer(playing)
   const repository = yield* testRepository(options.files)
@@ -88,7 +94,7 @@ export const makeOrchestra = Effect.fnUntraced(function* (
       ...options.settings?.Providers,
     },
   }
-  const service = yield* startService(settings)
+  const service = yield* startServiceOn(yield* TestDatabase, { settings, limits: options.limits })
   const call = callerOf(service.url)
   const project = yield* call("POST", "/api/projects", {
     name: "one",

@@ -4,11 +4,14 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { EventLog } from "#core/event-log.ts"
+import { Sandbox } from "#core/ports/sandbox.ts"
 import { Projects } from "#core/project/projects.ts"
 import { Runs } from "#core/run/runs.ts"
 import { Settings, type SettingsInput, settingsForTests } from "#core/settings.ts"
 import { type Server, Sql } from "#core/sql.ts"
 import { startReplica } from "#runtime/main.ts"
+import { defaultLimits, type SandboxLimits } from "#runtime/sandbox/limits.ts"
+import { localSandbox } from "#runtime/sandbox/sandbox.ts"
 import { coreServices } from "#runtime/services.ts"
 import { TestDatabase } from "#test/support/database.ts"
 
@@ -25,12 +28,14 @@ export const startService = (settings: SettingsInput = {}) =>
 
 interface StartOptions {
   readonly settings?: SettingsInput
+  /** Of the commands of agents, where they differ from the usual ones. */
+  readonly limits?: Partial<SandboxLimits> | undefined
   /** False: does not wait until requests are answered. */
   readonly waits?: boolean
 }
 
 /** Starts a replica on another database. */
-export const startServiceOn = (server: Server, { settings = {}, waits = true }: StartOptions = {}) =>
+export const startServiceOn = (server: Server, { settings = {}, limits, waits = true }: StartOptions = {}) =>
   Effect.gen(function* () {
     const values = settingsForTests({
       ...settings,
@@ -40,7 +45,7 @@ export const startServiceOn = (server: Server, { settings = {}, waits = true }: 
         ...settings.Auth,
       },
     })
-    const services = yield* Layer.build(
+    const usual = yield* Layer.build(
       Layer.fresh(
         coreServices.pipe(
           Layer.provideMerge(Sql.layer({ server, applicationName: "test" })),
@@ -48,6 +53,10 @@ export const startServiceOn = (server: Server, { settings = {}, waits = true }: 
         ),
       ),
     )
+    const services =
+      limits === undefined
+        ? usual
+        : Context.add(usual, Sandbox, yield* localSandbox(values.Data.Directory, { ...defaultLimits, ...limits }))
     const { port, ready } = yield* Effect.provideContext(startReplica(), services)
     const whenReady = Effect.orDie(Effect.provideContext(ready, services))
     yield* waits ? whenReady : Effect.forkScoped(whenReady)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
-import { envelopeFormat, envelopeText, sectionText } from "#plugins/memory/context/envelope.ts"
+import { untrustedFormat } from "#core/untrusted-context.ts"
+import { envelopeText, sectionText } from "#plugins/memory/context/envelope.ts"
 import { hostileTexts } from "#plugins/memory/context/hostile.examples.ts"
 
 const nothing = { decisions: [], memories: [], session: null }
@@ -28,7 +29,7 @@ describe("the envelope of untrusted context", () => {
     expect(line).toMatch(/^[\x20-\x7e]+$/)
     expect(line).not.toMatch(/[<>]/)
     // and it says exactly what was stored
-    expect(JSON.parse(line)).toEqual({ format: envelopeFormat, ...envelope })
+    expect(JSON.parse(line)).toEqual({ format: untrustedFormat, ...envelope })
   })
 
   it("holds them all at once, and halves of characters too", () => {

@@ -2,7 +2,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { EventLog } from "#core/event-log.ts"
-import { envelopeFormat } from "#plugins/memory/context/envelope.ts"
+import { untrustedFormat } from "#core/untrusted-context.ts"
 import { hostileTexts } from "#plugins/memory/context/hostile.examples.ts"
 import { memory } from "#plugins/memory/plugin.ts"
 import { agentContext } from "#policies/agent-context/question.ts"
@@ -63,7 +63,7 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
       for (const id of [shared, untagged, core, low]) yield* promote("Bob", id)
       const { contents, events, envelope } = yield* told("Ripley")
       expect(contents).toEqual(["shared", "own learning", "own core"])
-      expect(envelope.format).toBe(envelopeFormat)
+      expect(envelope.format).toBe(untrustedFormat)
       expect(events).toEqual([
         {
           included: {
@@ -116,7 +116,11 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
       expect(envelope.decisions).toHaveLength(1)
     }),
   )
+})
 
+const roomy = coreServices({ MemoryContext: { MaxTokens: 100_000 } }, folders)
+
+layer(roomy, { excludeTestServices: true, timeout: "60 seconds" })("with much room, an agent is told", (it) => {
   it.effect("200 hostile texts as data: parsing the context gives exactly what was stored", () =>
     Effect.gen(function* () {
       const { told, sql, projectId } = yield* setUp
@@ -127,7 +131,7 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
           from unnest(${hostileTexts}::text[]) with ordinality as u(t, n) order by n`
       const { section, envelope } = yield* told("Ripley")
       expect(envelope.decisions.map(({ content }: { content: string }) => content)).toEqual(hostileTexts)
-      expect(section?.text.split("\n").filter((line) => line.includes(envelopeFormat))).toHaveLength(2)
+      expect(section?.text.split("\n").filter((line) => line.includes(untrustedFormat))).toHaveLength(2)
     }),
   )
 })

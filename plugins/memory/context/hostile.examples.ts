@@ -62,7 +62,7 @@ const fences = [
   "]]>",
   "<![CDATA[",
   "$(id)",
-  "${x}",
+  "#{x}",
 ]
 
 const breakers = [

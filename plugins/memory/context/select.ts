@@ -3,8 +3,8 @@
  * alone are more than the budget there is no context at all. Then what fits of the rest, the most important and the
  * newest first, up to the first that does not fit. Pure.
  */
+import { asciiJson } from "#core/untrusted-context.ts"
 import {
-  asciiJson,
   type ContextDecision,
   type ContextMemory,
   type ContextSession,

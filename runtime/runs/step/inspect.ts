@@ -20,6 +20,15 @@ export const inspect = Effect.fn("runs.inspect")(function* (input: StepInput) {
   const { run, held } = input
   const checkouts = yield* Checkouts
   const { CommitEmail } = (yield* Settings).Runs
+  const heard = yield* held.hear
+  if (heard.length > 0) {
+    // it came after the agent's last word: the agent goes on with it
+    const told = heard.flatMap((entry) => (entry.kind === "instruction" ? [entry.text] : []))
+    yield* held.write({
+      work: { stage: "turn", instruction: `Before your work is looked at:\n\n${told.join("\n\n")}` },
+    })
+    return onward
+  }
   const looked = Effect.gen(function* () {
     const checkout = yield* checkouts.open({ runId: run.runId, repository: run.repository ?? "" })
     const author = { name: run.agentName ?? "svc agent", email: CommitEmail }

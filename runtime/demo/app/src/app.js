@@ -5,7 +5,7 @@ const home = () => page("Village hall", "<p>Open on Tuesdays and Fridays.</p>")
 
 /** What is answered, by method and path. */
 const routes = {
-  "GET /": (request, response) => html(response, 200, home()),
+  "GET /": (_, response) => html(response, 200, home()),
 }
 
 const html = (response, status, text) => {
