@@ -19,6 +19,7 @@ import { byokRoutes } from "#runtime/model/byok/routes.ts"
 import { byokProvider, hostedProvider } from "#runtime/model/provider/provider.ts"
 import { orchestrationRoutes } from "#runtime/orchestration/routes.ts"
 import { insightRoutes } from "#runtime/runs/routes/insight.ts"
+import { retryRoutes } from "#runtime/runs/routes/retry.ts"
 import { reviewRoutes } from "#runtime/runs/routes/review.ts"
 import { version } from "#runtime/version.ts"
 
@@ -46,6 +47,7 @@ export const coreRoutes = Effect.fnUntraced(function* (lifecycle: Lifecycle) {
   return [
     ...(yield* startRoutes),
     ...(yield* runRoutes),
+    ...(yield* retryRoutes),
     ...(yield* fileRoutes),
     ...(yield* insightRoutes),
     ...(yield* orchestrationRoutes),

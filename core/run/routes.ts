@@ -25,8 +25,6 @@ const Cancelled = Schema.Struct({
   already_terminal: Schema.Boolean,
 })
 
-const Retried = Schema.Struct({ run_id: Schema.String, retried_from: Schema.String, status: RunStatus })
-
 const HistoryItem = Schema.Struct({
   id: Schema.String,
   type: Schema.String,
@@ -100,24 +98,6 @@ export const runRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Checko
           cancelled: changed,
           already_terminal: !changed,
         })),
-    }),
-    route<ById, Record<never, never>, undefined, typeof Retried.Type>({
-      method: "POST",
-      path: "/api/runs/{id}/retry",
-      access: access.run("contributor"),
-      summary: "Try a failed run again as a new run that is linked to it",
-      tag,
-      answer: Retried,
-      statuses: [201, 200],
-      handle: ({ params, caller }) =>
-        Effect.map(runs.retry(params.id, subjectOf(caller)), ({ run, changed }) =>
-          reply.json(changed ? 201 : 200, {
-            run_id: run.runId,
-            retried_from: params.id,
-            // a retry is on its way at once; the row says `pending` until its worktree is ready
-            status: run.status === "pending" ? "in_progress" : run.status,
-          }),
-        ),
     }),
     route<ById, Record<never, never>, undefined, ReadonlyArray<typeof HistoryItem.Type>>({
       method: "GET",

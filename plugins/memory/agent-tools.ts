@@ -86,7 +86,7 @@ export const memoryTools = (memory: Memory, projects: ProjectsShape): AgentToolS
       ),
       serviceTool("list_decisions", "Lists decisions of this project, newest first.", ListInput, ({ type, status }) =>
         Effect.gen(function* () {
-          const rows = yield* decisions.list(projectId, { type, status: status ?? "active" }, newest)
+          const rows = yield* decisions.list(projectId, { type, status: status ?? "active", approved: true }, newest)
           return untrustedText({ decisions: rows.map(decisionAnswer) })
         }),
       ),

@@ -17,8 +17,8 @@ export interface Author {
   readonly run: AgentRun | null
 }
 
-/** Tools whose results were written outside of the project: by strangers, or by other agents. */
-const foreignTools: ReadonlySet<string> = new Set(["web_fetch", "receive_message"])
+/** Tools whose results were written by strangers, or by other agents and vouched for by nobody. */
+const foreignTools: ReadonlySet<string> = new Set(["web_fetch", "receive_message", "list_messages", "list_inbox"])
 const callsPage = 1_000
 
 export const makeAuthors = (log: EventLogShape) => {

@@ -48,6 +48,8 @@ export interface DecisionFilter {
   readonly status?: string | undefined
   readonly type?: string | undefined
   readonly agentName?: string | undefined
+  /** Only what somebody vouched for: agents are told of nothing else. */
+  readonly approved?: boolean | undefined
 }
 
 export const sourceOf = (author: Author): NewDecision["source"] => ({
@@ -63,11 +65,12 @@ export const makeDecisionStore = (sql: SqlShape) => {
     source_run_id as "sourceRunId", trust_state as "trustState", approved_by as "approvedBy",
     approved_at as "approvedAt", created_at as "createdAt", updated_at as "updatedAt"`
 
-  const only = (projectId: string, { status, type, agentName }: DecisionFilter): Fragment => sql.fragment`
+  const only = (projectId: string, { status, type, agentName, approved }: DecisionFilter): Fragment => sql.fragment`
     project_id = ${projectId}
     ${status === undefined ? sql.fragment`` : sql.fragment`and status = ${status}`}
     ${type === undefined ? sql.fragment`` : sql.fragment`and type = ${type}`}
-    ${agentName === undefined ? sql.fragment`` : sql.fragment`and agent_name = ${agentName}`}`
+    ${agentName === undefined ? sql.fragment`` : sql.fragment`and agent_name = ${agentName}`}
+    ${approved === true ? sql.fragment`and trust_state = 'approved'` : sql.fragment``}`
 
   return {
     find: (projectId: string, id: number) =>

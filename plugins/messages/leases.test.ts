@@ -104,7 +104,7 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
         yield* Effect.promise(() =>
           fc.assert(
             fc.asyncProperty(fc.array(step, { maxLength: 25 }), (steps) =>
-              Effect.runPromise(Effect.provideContext(history(steps), context)),
+              Effect.runPromiseWith(context)(history(steps)),
             ),
             { numRuns: runs },
           ),

@@ -12,7 +12,7 @@ import { CoordinatorStarted } from "#core/run/events/coordinator.ts"
 import { RunStarted } from "#core/run/events/run.ts"
 import type { NewRun } from "#core/run/new-run.ts"
 import { coordinatorAgent, type Run } from "#core/run/run.ts"
-import { Runs } from "#core/run/runs.ts"
+import { Runs, type Transitioned } from "#core/run/runs.ts"
 import { workChannel } from "#core/run/work-store.ts"
 import { type DatabaseUnavailable, Sql } from "#core/sql.ts"
 import type { Change } from "#runtime/coordinator/change.ts"
@@ -66,6 +66,8 @@ export class CoordinatorStore extends Context.Service<
   {
     /** A coordinator run, due at once. */
     readonly start: (spec: NewCoordinator) => Answer<Run>
+    /** A failed coordinator run, once more from its goal; `changed: false`: it was there already. */
+    readonly retry: (runId: string, by: string) => Answer<Transitioned>
     /** Undefined: it is no coordinator run, or is gone. */
     readonly load: (runId: string, limits?: Limits) => Read<CoordinatorState | undefined>
     /** Fails with `lease_lost` where the fence is no longer the run's, and `run_not_active` where the run has ended. */
@@ -135,6 +137,20 @@ export class CoordinatorStore extends Context.Service<
             values (${runId}, ${startMode}, ${sql.json(roster)}::jsonb)`
           yield* sql`select pg_notify(${workChannel}, ${runId})`
           return run
+        },
+        (effect) => sql.transaction(effect),
+      )
+
+      const retry = Effect.fn("CoordinatorStore.retry")(
+        function* (runId: string, by: string) {
+          const retried = yield* runs.retry(runId, by)
+          if (!retried.changed) return retried
+          yield* sql`
+            insert into coordinators (run_id, start_mode, roster)
+            select ${retried.run.runId}::uuid, start_mode, roster from coordinators where run_id = ${runId}`
+          yield* sql`select pg_notify(${workChannel}, ${retried.run.runId})`
+          yield* log.append(retried.run.runId, [CoordinatorStarted.of({ goal: retried.run.task })])
+          return retried
         },
         (effect) => sql.transaction(effect),
       )
@@ -240,6 +256,7 @@ export class CoordinatorStore extends Context.Service<
 
       return CoordinatorStore.of({
         start,
+        retry,
         load,
         save,
         decide,

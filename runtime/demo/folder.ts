@@ -1,5 +1,5 @@
 /** The folders of the demo: one for the service, which does not outlive it, beside the repository, which does. */
-import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises"
+import { mkdir, mkdtemp, realpath, rm, rmdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Cause, Effect, Exit } from "effect"
@@ -24,10 +24,12 @@ export const makeFolders = (root: string | undefined) =>
       catch: (cause) =>
         new DemoFailed({ message: `There is no folder to work in: ${messageOf(cause)}. --folder takes an empty one.` }),
     }),
-    ({ service }, exit) =>
+    ({ root: real, service }, exit) =>
       Effect.promise(async () => {
         const failed = Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)
         const gone = failed ? ["data", "api-key"].map((name) => join(service, name)) : [service]
         for (const path of gone) await rm(path, { recursive: true, force: true, maxRetries: 3 })
+        // one that we made goes where nothing is left in it
+        if (root === undefined) await rmdir(real).catch(() => undefined)
       }),
   )

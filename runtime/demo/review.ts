@@ -1,5 +1,5 @@
 /** The review by a person: the diff, and the question. */
-import { createInterface } from "node:readline/promises"
+import { createInterface } from "node:readline"
 import { Effect, Schema } from "effect"
 import type { Client } from "#runtime/demo/client.ts"
 import { DemoFailed } from "#runtime/demo/failed.ts"
@@ -22,7 +22,7 @@ export const review = Effect.fn("demo.review")(function* (
   const { diff } = yield* client.get(`/api/runs/${runId}`, Reviewed)
   screen.say("\nThe change, for your review:")
   for (const line of yes ? filesIn(diff ?? "") : shownDiff(diff ?? "", screen.paint)) screen.say(line)
-  const approved = yes || (yield* ask(`\nMerge it? ${screen.paint("bold", "y")}es or ${screen.paint("bold", "n")}o: `))
+  const approved = yes || (yield* ask("\nMerge it? (yes or no) "))
   if (yes) screen.say("Approved, as --yes says.")
   yield* client.post(`/api/runs/${runId}/assembly/review`, { approved, request_changes: false }, Accepted)
 })
@@ -30,13 +30,15 @@ export const review = Effect.fn("demo.review")(function* (
 /** `src/app.js  +35 -12`, a line for each file. */
 export const filesIn = (diff: string): ReadonlyArray<string> => {
   const files: Array<{ readonly name: string; added: number; removed: number }> = []
+  let inHunk = false
   for (const line of diff.split("\n")) {
     const name = /^diff --git a\/.* b\/(.*)$/.exec(line)?.[1]
     if (name !== undefined) files.push({ name: lineOf(name), added: 0, removed: 0 })
+    inHunk = name === undefined && (inHunk || line.startsWith("@@"))
     const file = files.at(-1)
-    if (file === undefined) continue
-    if (line.startsWith("+") && !line.startsWith("+++")) file.added++
-    if (line.startsWith("-") && !line.startsWith("---")) file.removed++
+    if (!inHunk || file === undefined) continue
+    if (line.startsWith("+")) file.added++
+    if (line.startsWith("-")) file.removed++
   }
   const width = Math.max(...files.map(({ name }) => name.length), 0)
   return files.map(({ name, added, removed }) => `  ${name.padEnd(width)}  +${added} -${removed}`)
@@ -62,14 +64,18 @@ const colourOf = (line: string): Colour | undefined => {
 const ask = (question: string): Effect.Effect<boolean, DemoFailed> =>
   Effect.tryPromise({
     try: async (signal) => {
-      const terminal = createInterface({ input: process.stdin, output: process.stdout })
+      const terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: question })
+      signal.addEventListener("abort", () => terminal.close())
+      // while it reads, a terminal hands Ctrl-C to it and not to the process
+      terminal.once("SIGINT", () => process.emit("SIGINT"))
       try {
-        const closed = new Promise<string>((_, reject) => terminal.once("close", () => reject(new Error("closed"))))
-        while (true) {
-          const answer = await Promise.race([terminal.question(question, { signal }), closed])
+        terminal.prompt()
+        for await (const answer of terminal) {
           if (/^\s*y(?:es)?\s*$/i.test(answer)) return true
           if (/^\s*no?\s*$/i.test(answer)) return false
+          terminal.prompt()
         }
+        throw new Error("closed")
       } finally {
         terminal.close()
       }

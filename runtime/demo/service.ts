@@ -7,15 +7,14 @@ import { Settings, SettingsSchema, type SettingsValues } from "#core/settings.ts
 import { newApiKey } from "#runtime/api-key.ts"
 import { layerDatabase } from "#runtime/database/layer.ts"
 import { DemoFailed } from "#runtime/demo/failed.ts"
+import { providersOfSettings } from "#runtime/demo/provider.ts"
 import { effectLogger, makeLog } from "#runtime/logging.ts"
 import { startReplica } from "#runtime/main.ts"
 import { coreServices } from "#runtime/services.ts"
-import { loadSettings } from "#runtime/settings/load.ts"
 
 export interface DemoService {
   readonly port: number
   readonly key: string
-  readonly settings: SettingsValues
   /** What it has to say while it runs. */
   readonly log: string
 }
@@ -41,7 +40,7 @@ export const startService = Effect.fn("demo.startService")(function* (folder: st
     Effect.provideContext(services),
   )
   yield* ready.pipe(Effect.mapError(asFailed), Effect.provideContext(services))
-  return { port, key, settings, log } satisfies DemoService
+  return { port, key, log } satisfies DemoService
 })
 
 const asFailed = ({ message }: { readonly message: string }) =>
@@ -55,23 +54,7 @@ const settingsOf = Effect.fnUntraced(function* (folder: string, key: string, wit
     Auth: { Keys: [{ Token: key, User: user }], PlatformAdministrators: [user] },
     Providers: { Default: "scripted", Scripted: { Path: scriptPath } },
   }).pipe(Effect.orDie)
-  if (!withModel) return own
-  const { values } = yield* Effect.mapError(
-    loadSettings({ config: undefined, options: [] }),
-    ({ message }) => new DemoFailed({ message }),
-  )
-  const { Providers } = values
-  if (
-    Providers.Hosted.BaseUrl === undefined &&
-    Providers.Byok.BaseUrl === undefined &&
-    Providers.Byok.Model === undefined
-  ) {
-    return yield* new DemoFailed({
-      message:
-        "No model is configured. Set Providers:Hosted in svc.yml (docs/models.md shows how), or leave --model out to see the scripted agents.",
-    })
-  }
-  return { ...own, Providers }
+  return withModel ? { ...own, Providers: yield* providersOfSettings } : own
 })
 
 /** To a file: the terminal belongs to the demo. */

@@ -5,7 +5,7 @@ import type { DemoFailed } from "#runtime/demo/failed.ts"
 import { evolveChild } from "#runtime/demo/view/child.ts"
 import type { Screen } from "#runtime/demo/view/screen.ts"
 import { beginning, evolve, type Story, textIn } from "#runtime/demo/view/story.ts"
-import { tellingOf } from "#runtime/demo/view/telling.ts"
+import { tellingOf, tellingOfChild } from "#runtime/demo/view/telling.ts"
 
 export interface Watch {
   readonly story: () => Story
@@ -28,8 +28,12 @@ export const watch = Effect.fnUntraced(function* (client: Client, runId: string,
   const followChild = (childRunId: string): void => {
     if (childRunId === "" || children.has(childRunId)) return
     children.add(childRunId)
+    const follow = client.follow(childRunId, (event) => {
+      for (const told of tellingOfChild(story, childRunId, event)) screen.tell(told)
+      know(evolveChild(story, childRunId, event))
+    })
     // what is missed of an agent at work is missed on the screen only
-    fork(Effect.ignore(client.follow(childRunId, (event) => know(evolveChild(story, childRunId, event)))))
+    fork(Effect.ignore(follow))
   }
   fork(
     client.follow(runId, (event) => {

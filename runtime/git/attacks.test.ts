@@ -6,13 +6,14 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { afterAll } from "vitest"
 import { type Checkout, Checkouts, type Snapshot } from "#core/ports/checkouts.ts"
-import { checkoutsIn, gitAt, makeFolder, makeRepository, type TestRepository } from "#runtime/git/repository-of-test.ts"
+import { checkoutsIn, gitAt, makeFolder, makeRepository } from "#runtime/git/repository-of-test.ts"
 import { setTrap } from "#runtime/git/trap-of-test.ts"
 
 const folder = makeFolder()
 afterAll(folder.remove)
 const author = { name: "Ada", email: "ada@example.org" }
 const { evil, isSprung, arm } = setTrap(folder.path)
+const user = makeRepository(join(folder.path, "repository"), { "a.txt": "a\n", "folder/b.txt": "b\n" })
 const secret = join(folder.path, "secret.txt")
 writeFileSync(secret, "canary-7f3a\n")
 
@@ -23,7 +24,6 @@ const armedRepository = (path: string, bare = false): void => {
 }
 
 interface After {
-  readonly user: TestRepository
   readonly checkout: Checkout
   readonly diff: string
   readonly committed: Snapshot
@@ -31,7 +31,7 @@ interface After {
 }
 interface Attack {
   readonly name: string
-  readonly make: (path: string, user: TestRepository) => void
+  readonly make: (path: string) => void
   readonly holds?: (after: After) => void
   /** The commit is refused so. */
   readonly refused?: string
@@ -78,7 +78,7 @@ const attacks: ReadonlyArray<Attack> = [
   {
     name: "a repository inside with commits: its files are kept, as files",
     make: (path) => committedRepository(join(path, "sub")),
-    holds: ({ paths, user, checkout }) => {
+    holds: ({ paths, checkout }) => {
       expect(paths).toContain("sub/inside.txt")
       expect(paths.some((name) => name.includes(".git/"))).toBe(false)
       expect(user.git("ls-tree", "-r", checkout.branch)).not.toContain("160000")
@@ -132,7 +132,7 @@ const attacks: ReadonlyArray<Attack> = [
       unlinkSync(join(path, ".git"))
       armedRepository(path)
     },
-    holds: ({ user, checkout }) =>
+    holds: ({ checkout }) =>
       expect(
         execFileSync("git", ["cat-file", "blob", `${checkout.branch}:a.txt`], { cwd: user.path, encoding: "utf8" }),
       ).toBe("$Id$\r\nchanged\n"),
@@ -221,7 +221,7 @@ const attacks: ReadonlyArray<Attack> = [
       for (const name of odd) write(join(path, name), "odd\n")
       writeFileSync(Buffer.concat([Buffer.from(`${path}/`), Buffer.from([0x66, 0xff, 0xfe])]), "bytes\n")
     },
-    holds: ({ paths, user, checkout }) => {
+    holds: ({ paths, checkout }) => {
       expect(paths).toEqual(expect.arrayContaining([...odd]))
       expect(user.git("-c", "core.quotePath=true", "ls-tree", "-r", "--name-only", checkout.branch)).toContain(
         '"f\\377\\376"',
@@ -289,10 +289,11 @@ layer(checkoutsIn(join(folder.path, "data")), { excludeTestServices: true })("an
   for (const [at, { name, make, holds, refused }] of attacks.entries()) {
     it.effect(`gains nothing by ${name}`, () =>
       Effect.gen(function* () {
-        const user = makeRepository(join(folder.path, `repository-${at}`), { "a.txt": "a\n", "folder/b.txt": "b\n" })
+        // all begin at one commit, and each ends in a branch of its own, checked out in the user's tree
+        user.git("checkout", "--quiet", "--force", "-B", `target-${at}`, "main")
         const checkouts = yield* Checkouts
         const checkout = yield* checkouts.prepare({ runId: `run-${at}`, repository: user.path, base: "main" })
-        make(checkout.path, user)
+        make(checkout.path)
         const seen = Effect.gen(function* () {
           yield* checkouts.files(checkout, "all")
           yield* checkouts.tree(checkout)
@@ -309,16 +310,16 @@ layer(checkoutsIn(join(folder.path, "data")), { excludeTestServices: true })("an
           const committed = yield* checkouts.commit(checkout, "attack", author)
           expect(yield* checkouts.snapshot(checkout)).toEqual(committed)
           const listed = user.git("-c", "core.quotePath=false", "ls-tree", "-r", "-z", "--name-only", committed.commit)
-          holds?.({ user, checkout, diff, committed, paths: listed.split("\0").slice(0, -1) })
+          holds?.({ checkout, diff, committed, paths: listed.split("\0").slice(0, -1) })
           expect(user.git("fsck")).not.toMatch(/error|missing/)
           const merged = yield* checkouts.merge({
             repository: user.path,
-            branch: "main",
+            branch: `target-${at}`,
             commit: committed.commit,
             message: "Merge",
             author,
           })
-          expect(merged).toMatchObject({ _tag: "Merged" })
+          expect(merged).toMatchObject({ _tag: "Merged", mode: "working-tree-reset" })
         }
         expect(isSprung()).toBe(false)
       }),
@@ -327,7 +328,6 @@ layer(checkoutsIn(join(folder.path, "data")), { excludeTestServices: true })("an
 
   it.effect("gains nothing by exchanging a file for a link while it is read", () =>
     Effect.gen(function* () {
-      const user = makeRepository(join(folder.path, "racing"), { "a.txt": "a\n", "folder/b.txt": "b\n" })
       const checkouts = yield* Checkouts
       const checkout = yield* checkouts.prepare({ runId: "racing", repository: user.path, base: "main" })
       mkdirSync(join(checkout.path, "..", "secrets-racing"))

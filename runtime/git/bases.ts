@@ -20,6 +20,9 @@ import { gitIn } from "#runtime/git/program.ts"
  */
 const aging = Duration.minutes(1)
 
+/** How late the clock of the file system may be: a tick of the kernel, and some more. */
+const tick = Duration.millis(20)
+
 /** How long a base that no run uses is kept. */
 const keep = Duration.hours(1)
 
@@ -37,6 +40,9 @@ export const writeFiles = Effect.fn("Checkouts.writeFiles")(function* (spec: {
   yield* succeeded(run("read-tree", "--reset", "-u", "--end-of-options", spec.commit), "write the files of the commit")
   const now = yield* Clock.currentTimeMillis
   yield* onDisk(() => age(Buffer.from(tree), new Date(now - Duration.toMillis(aging))))
+  // what is changed from now on is so in another second, whatever time it says it was changed at
+  const written = yield* Clock.currentTimeMillis
+  yield* Effect.sleep(Duration.sum(Duration.millis(1_000 - (written % 1_000)), tick))
   yield* succeeded(run("update-index", "-q", "--refresh"), "look at the files of the commit")
 })
 

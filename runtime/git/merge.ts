@@ -34,6 +34,7 @@ interface Job {
   readonly spec: MergeSpec
   readonly origin: Origin
   readonly ref: string
+  readonly project: string
   /** Where the merge is made. */
   readonly gitDir: string
   readonly staleAfter: Duration.Duration
@@ -46,9 +47,10 @@ export const mergeCommit = Effect.fn("Checkouts.merge")(function* (
 ): Effect.fn.Return<MergeResult, CheckoutFailed, Scope.Scope> {
   const origin = yield* findOrigin(spec.repository)
   const ref = yield* branchRef(spec.branch)
-  const gitDir = yield* scratchForMerges(projectFolder(data, origin.repository), origin)
+  const project = projectFolder(data, origin.repository)
+  const gitDir = yield* scratchForMerges(project, origin)
   yield* checkCommits(gitDir, [spec.commit])
-  const job = { spec, origin, ref, gitDir, staleAfter }
+  const job = { spec, origin, ref, project, gitDir, staleAfter }
   const again = Schedule.min([Schedule.exponential("5 millis"), Schedule.spaced("200 millis")]).pipe(
     Schedule.jittered,
     Schedule.upTo({ times: maxAttempts }),
@@ -80,7 +82,7 @@ const attempt: (job: Job) => Effect.Effect<MergeResult | "moved", CheckoutFailed
 )
 
 const place = Effect.fnUntraced(function* (
-  { spec, origin, ref, gitDir, staleAfter }: Job,
+  { spec, origin, ref, project, gitDir, staleAfter }: Job,
   head: string,
   tree: string,
 ): Effect.fn.Return<MergeResult | "moved", CheckoutFailed, Scope.Scope> {
@@ -102,7 +104,7 @@ const place = Effect.fnUntraced(function* (
   if (other !== undefined) return { _tag: "Blocked", reason: "The branch is checked out in several working trees." }
   // the files must be there before they are looked at
   yield* publish
-  const update = { origin, ref, tree: yield* describeTree(path), from: head, to: commit, staleAfter }
+  const update = { project, origin, ref, tree: yield* describeTree(path), from: head, to: commit, staleAfter }
   const updated = yield* Effect.scoped(updateTree(update, move))
   switch (updated._tag) {
     case "Updated":
@@ -132,12 +134,12 @@ const alreadyMerged = Effect.fnUntraced(function* (
 
 /** Only where the index is still exactly that of the head before. */
 const completeTree = Effect.fnUntraced(function* (job: Job, path: string, merge: Merge) {
-  const { origin, ref, gitDir, staleAfter } = job
+  const { origin, ref, project, gitDir, staleAfter } = job
   const [before, after] = yield* treesOf(gitDir, [merge.previousHead, merge.commit])
   if (before === after) return undefined
   const tree = yield* describeTree(path)
   if (!(yield* indexIs(origin, tree.index, tree.gitDir, merge.previousHead))) return undefined
-  const update = { origin, ref, tree, from: merge.previousHead, to: merge.commit, staleAfter }
+  const update = { project, origin, ref, tree, from: merge.previousHead, to: merge.commit, staleAfter }
   const updated = yield* Effect.scoped(updateTree(update, Effect.succeed(true)))
   return updated._tag === "Blocked" ? updated : undefined
 })

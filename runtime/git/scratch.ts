@@ -12,20 +12,29 @@ import type { Owner } from "#runtime/git/program.ts"
 const folder = (make: () => Promise<string>): Effect.Effect<string, CheckoutFailed, Scope.Scope> =>
   Effect.acquireRelease(onDisk(make), (path) => Effect.ignore(onDisk(() => rm(path, { recursive: true, force: true }))))
 
-/** For merges. Below `project`. */
-export const scratchForMerges = Effect.fnUntraced(function* (project: string, origin: Origin) {
-  const path = yield* folder(async () => {
+/** Below `project`, where what a killed service leaves is found again. */
+const below = (project: string) =>
+  folder(async () => {
     await mkdir(join(project, "scratch"), { recursive: true, mode: 0o700 })
     return mkdtemp(join(project, "scratch", "merge-"))
   })
+
+/** For merges. */
+export const scratchForMerges = Effect.fnUntraced(function* (project: string, origin: Origin) {
+  const path = yield* below(project)
   const gitDir = join(path, "git")
   yield* onDisk(() => writeGitDir(gitDir, origin, { alternates: [origin.objects], attributes: plainAttributes }))
   return gitDir
 })
 
 /** For the working tree of the user: its owner must be able to use it. `core` are settings of theirs. */
-export const scratchForUserTree = Effect.fnUntraced(function* (origin: Origin, core: ReadonlyArray<string>) {
-  const path = yield* folder(() => mkdtemp(join(tmpdir(), "svc-merge-")))
+export const scratchForUserTree = Effect.fnUntraced(function* (
+  project: string,
+  origin: Origin,
+  core: ReadonlyArray<string>,
+) {
+  // others cannot look into the data folder
+  const path = yield* origin.owner === undefined ? below(project) : folder(() => mkdtemp(join(tmpdir(), "svc-merge-")))
   const gitDir = join(path, "git")
   yield* onDisk(async () => {
     await writeGitDir(gitDir, origin, { alternates: [origin.objects], attributes: userAttributes, core })

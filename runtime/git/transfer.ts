@@ -4,7 +4,7 @@ import type { CheckoutFailed } from "#core/ports/checkouts.ts"
 import { failed } from "#runtime/git/failed.ts"
 import { longPatience, maxPackBytes } from "#runtime/git/limits.ts"
 import type { Origin } from "#runtime/git/origin.ts"
-import { type GitOutput, gitIn } from "#runtime/git/program.ts"
+import { type GitOutput, gitIn, type Owner } from "#runtime/git/program.ts"
 
 /** What the commits `wanted` need beyond `known`. Fails with `invalid` where an object is missing. */
 export const packOf = Effect.fnUntraced(function* (
@@ -33,19 +33,24 @@ export const refusedObjects = ({ complaint }: GitOutput): CheckoutFailed => {
     : failed("invalid", `Git refuses what is in the commits (${reason}).`)
 }
 
-/** Brings the commits `wanted`, and what they need beyond `known`, from our git directory into the repository. */
+/**
+ * Brings the commits `wanted`, and what they need beyond `known`, from our git directory into the repository:
+ * all of it, or nothing where git refuses some.
+ */
 export const publishObjects = Effect.fnUntraced(function* (
   origin: Origin,
   gitDir: string,
   wanted: ReadonlyArray<string>,
   known: ReadonlyArray<string>,
 ) {
-  const unpacked = yield* gitIn({
-    gitDir: origin.gitDir,
-    args: ["unpack-objects", "--strict", "-q"],
-    stdin: yield* packOf(gitDir, wanted, known),
-    timeout: longPatience,
-    owner: origin.owner,
-  })
+  const pack = yield* packOf(gitDir, wanted, known)
+  // first where they are already: there it only looks, and what it refuses never gets to the user
+  yield* unpack(gitDir, pack)
+  yield* unpack(origin.gitDir, pack, origin.owner)
+})
+
+const unpack = Effect.fnUntraced(function* (gitDir: string, pack: Uint8Array, owner?: Owner) {
+  const args = ["unpack-objects", "--strict", "-q"]
+  const unpacked = yield* gitIn({ gitDir, args, stdin: pack, timeout: longPatience, owner })
   if (unpacked.code !== 0) return yield* refusedObjects(unpacked)
 })

@@ -15,6 +15,8 @@ import { scratchForUserTree } from "#runtime/git/scratch.ts"
 import { type UserTree, underWay } from "#runtime/git/user-trees.ts"
 
 export interface Update {
+  /** The folder of the repository's checkouts. */
+  readonly project: string
   readonly origin: Origin
   readonly ref: string
   readonly tree: UserTree
@@ -58,8 +60,8 @@ export const updateTree = Effect.fn("Checkouts.updateTree")(
 )
 
 /** An index that was split is put together: its other part is looked for beside it. */
-const copyOfIndex = Effect.fnUntraced(function* ({ origin, tree, from, to }: Update) {
-  const gitDir = yield* scratchForUserTree(origin, tree.core)
+const copyOfIndex = Effect.fnUntraced(function* ({ project, origin, tree, from, to }: Update) {
+  const gitDir = yield* scratchForUserTree(project, origin, tree.core)
   const index = join(gitDir, "index")
   const copied = yield* onDisk(async () => {
     const folder = dirname(tree.index)

@@ -4,8 +4,10 @@
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { type Refusal, refuse, refuseInput } from "#core/refusal.ts"
+import { Sql } from "#core/sql.ts"
 import { type Follower, type Known, makeFollower } from "#runtime/plugin-host/follow.ts"
 import { PluginHost } from "#runtime/plugin-host/host.ts"
+import { forgetKeptValues } from "#runtime/plugin-host/io/kept-values.ts"
 import type { Home } from "#runtime/plugin-host/packages/home.ts"
 import { inspect } from "#runtime/plugin-host/packages/inspection.ts"
 import { entryNamed, grant, revoke, setEnabled, uninstall } from "#runtime/plugin-host/packages/installed.ts"
@@ -44,12 +46,13 @@ export interface PluginAdministrationShape {
 export class PluginAdministration extends Context.Service<PluginAdministration, PluginAdministrationShape>()(
   "runtime/plugin-host/PluginAdministration",
 ) {
-  static readonly layer = (home: Home, known: Known): Layer.Layer<PluginAdministration, never, PluginHost> =>
+  static readonly layer = (home: Home, known: Known): Layer.Layer<PluginAdministration, never, PluginHost | Sql> =>
     Layer.effect(PluginAdministration, makeAdministration(home, known))
 }
 
 const makeAdministration = Effect.fnUntraced(function* (home: Home, known: Known) {
   const host = yield* PluginHost
+  const sql = yield* Sql
   const follower = yield* makeFollower(host, home, known)
 
   const find = Effect.fnUntraced(function* (name: string) {
@@ -115,6 +118,13 @@ const makeAdministration = Effect.fnUntraced(function* (home: Home, known: Known
       yield* packageNamed(name)
       yield* host.disable(name)
       yield* orElse(kept(uninstall(home, name)), host.enable(name))
+      // the next plugin of this name does not inherit them
+      yield* forgetKeptValues(name).pipe(
+        Effect.provideService(Sql, sql),
+        Effect.catchTag("DatabaseUnavailable", ({ message }) =>
+          Effect.logWarning(`What ${name} kept in the database is still there: ${message}`),
+        ),
+      )
       yield* follower.look
     }),
     grants: (name) => Effect.andThen(packageNamed(name), report(name)),

@@ -1,5 +1,6 @@
 /** How a run ends where its work cannot go on: what `run.failed` says of it. */
 
+import { Schema } from "effect"
 import type { CheckoutFailed } from "#core/ports/checkouts.ts"
 import type { RunCommand } from "#core/run/command.ts"
 import type { ModelFailed } from "#core/wire/model.ts"
@@ -32,6 +33,13 @@ export const bounded = (limit: "max_steps" | "max_minutes", steps: number): Fail
 
 export const unsafeContent = (rationale: string): Failure =>
   failure("content_safety", `The responsible-AI review refused the change: ${rationale}`, false, "content_safety")
+
+/** The context of a turn cannot be composed: what has to be in it does not fit, or its plugin cannot answer. */
+export class ContextRefused extends Schema.TaggedError<ContextRefused>()("ContextRefused", {
+  message: Schema.String,
+}) {}
+
+export const contextFailure = ({ message }: ContextRefused): Failure => failure("context_unavailable", message, false)
 
 /** For what nobody foresaw. The log of the service says more. */
 export const internalError = (message = "The work on this run failed for a reason inside the service."): Failure =>

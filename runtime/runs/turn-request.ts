@@ -11,6 +11,7 @@ import { Settings } from "#core/settings.ts"
 import { Sql } from "#core/sql.ts"
 import { TurnInterrupted, type TurnRequest } from "#core/wire/turn.ts"
 import { agentContext } from "#policies/agent-context/question.ts"
+import { ContextRefused } from "#runtime/runs/failure.ts"
 import type { Held } from "#runtime/runs/held.ts"
 import { houseRules } from "#runtime/runs/prompts.ts"
 
@@ -48,7 +49,12 @@ export const turnRequest = Effect.fn("runs.turnRequest")(function* ({ run, work,
       },
       { runId },
     )
-    .pipe(Effect.mapError(away))
+    .pipe(
+      Effect.catchTags({
+        Refusal: ({ message }) => Effect.fail(new ContextRefused({ message })),
+        DatabaseUnavailable: (failure) => Effect.fail(away(failure)),
+      }),
+    )
   const textOf = (wanted: (id: string) => boolean) =>
     sections
       .filter(({ id }) => wanted(id))

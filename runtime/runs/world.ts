@@ -1,10 +1,11 @@
 /** What a turn may do, from the services of this replica: the only way out of the engine. */
 import { Effect } from "effect"
+import { AgentTools } from "#core/agent-tools.ts"
 import type { Checkout } from "#core/ports/checkouts.ts"
 import { Models } from "#core/ports/models.ts"
 import { Sandbox } from "#core/ports/sandbox.ts"
 import { redact } from "#core/redaction.ts"
-import type { Run } from "#core/run/run.ts"
+import { isCoordinator, type Run } from "#core/run/run.ts"
 import { makeSessionStore } from "#core/run/session.ts"
 import type { EffectivePolicy } from "#core/sandbox-policy/stored-policy.ts"
 import { Sql } from "#core/sql.ts"
@@ -74,7 +75,12 @@ export const makeWorld = Effect.fn("runs.world")(function* ({
     fetch: (url) => Effect.provideService(fetchPage(url), Outgoing, outgoing),
     // personal data is taken out of the output of commands alone: a file must come back as it was read
     redact,
-    tools: [],
+    tools: (yield* AgentTools)({
+      runId: run.runId,
+      projectId: run.projectId,
+      agentName: run.agentName,
+      coordinator: isCoordinator(run),
+    }),
   } satisfies TurnWorld
 })
 

@@ -255,10 +255,9 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
     Effect.gen(function* () {
       const { call } = yield* world
       const submissions = Array.from({ length: 12 }, (_, i) => ({ ...proposal, agent_name: `Agent ${i % 6}` }))
-      const answers = yield* Effect.all(
-        submissions.map((body) => call("POST", "/decisions/inbox", { body })),
-        { concurrency: "unbounded" },
-      )
+      const answers = yield* Effect.forEach(submissions, (body) => call("POST", "/decisions/inbox", { body }), {
+        concurrency: "unbounded",
+      })
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(6)
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(6)
       expect(new Set(answers.map(({ body }) => body.slug)).size).toBe(6)

@@ -222,7 +222,6 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
       expect(again.body.error).toBe("recipient_unavailable")
 
       const toBob = (yield* send()).body
-      yield* runs.transition(toBob.targetRunId, { _tag: "Start" })
       yield* runs.remove(toBob.targetRunId, "ada")
       expect(yield* reason(toBob.id)).toEqual(["undeliverable", "target_completed"])
     }),

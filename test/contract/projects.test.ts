@@ -7,6 +7,7 @@ import { controlRoutes } from "#core/run/control-routes.ts"
 import { runRoutes } from "#core/run/routes.ts"
 import { coordinatorAgent } from "#core/run/run.ts"
 import { Runs } from "#core/run/runs.ts"
+import { retryRoutes } from "#runtime/runs/routes/retry.ts"
 import { reviewRoutes } from "#runtime/runs/routes/review.ts"
 import type { Folders } from "#test/fakes/repository.ts"
 import { callRoute } from "#test/support/call-route.ts"
@@ -21,7 +22,7 @@ const disk: Folders = new Map([
 ])
 
 const routes = Effect.flatMap(
-  Effect.all([projectRoutes, accessRoutes, runRoutes, reviewRoutes, controlRoutes]),
+  Effect.all([projectRoutes, accessRoutes, runRoutes, retryRoutes, reviewRoutes, controlRoutes]),
   (all) => callRoute(all.flat()),
 )
 

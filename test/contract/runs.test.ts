@@ -12,13 +12,16 @@ import {
 } from "#core/run/events/control.ts"
 import { runRoutes } from "#core/run/routes.ts"
 import { Runs } from "#core/run/runs.ts"
+import { retryRoutes } from "#runtime/runs/routes/retry.ts"
 import { reviewRoutes } from "#runtime/runs/routes/review.ts"
 import { callRoute } from "#test/support/call-route.ts"
 import { coreServices } from "#test/support/core-services.ts"
 
 const spec = { projectId: null, submittedBy: "ada", agentName: "Writer", task: "write it" }
 
-const routes = Effect.flatMap(Effect.all([runRoutes, reviewRoutes, controlRoutes]), (all) => callRoute(all.flat()))
+const routes = Effect.flatMap(Effect.all([runRoutes, retryRoutes, reviewRoutes, controlRoutes]), (all) =>
+  callRoute(all.flat()),
+)
 
 const create = Effect.map(
   Effect.flatMap(Runs, (runs) => runs.create(spec)),

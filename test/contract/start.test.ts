@@ -78,7 +78,7 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
   it.effect("asked twice makes two runs, each with what its project says", () =>
     Effect.gen(function* () {
       const { call, projectId, repository, service } = yield* makeOrchestra(agentThat([]), idle)
-      yield* call("PUT", `/api/projects/${projectId}/model-provider`, {
+      yield* call("PUT", `/api/projects/${projectId}/provider-settings`, {
         default_provider: "byok",
         default_model_byok: "gpt-x",
       })

@@ -9,6 +9,7 @@ import { RunControl } from "#core/run/control.ts"
 import { Runs } from "#core/run/runs.ts"
 import { RunWaits } from "#core/run/waits.ts"
 import { Settings, type SettingsInput, settingsForTests } from "#core/settings.ts"
+import { CoordinatorStore } from "#runtime/coordinator/store.ts"
 import { checkoutsLayer } from "#runtime/git/checkouts.ts"
 import { type Folders, layerFakeRepository } from "#test/fakes/repository.ts"
 import { sqlOfTest, testDatabase } from "#test/support/database.ts"
@@ -21,7 +22,7 @@ const services = Layer.mergeAll(
   Projects.layer,
   checkoutsLayer,
   Hooks.layerBuiltIn,
-).pipe(Layer.provideMerge(Runs.layer), Layer.provideMerge(EventLog.layer))
+).pipe(Layer.provideMerge(CoordinatorStore.layer), Layer.provideMerge(Runs.layer), Layer.provideMerge(EventLog.layer))
 
 const world = (settings: SettingsInput, folders: Folders) =>
   Layer.merge(layerFakeRepository(folders), Layer.succeed(Settings, settingsForTests(settings)))

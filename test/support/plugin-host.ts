@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
+import { type AgentToolSource, AgentTools } from "#core/agent-tools.ts"
 import { Hooks, type HooksShape } from "#core/hook.ts"
 import type { CoreServices } from "#core/plugin.ts"
 import { type SettingsInput, settingsForTests } from "#core/settings.ts"
@@ -15,6 +16,7 @@ import { pluginRoutes } from "#runtime/plugin-host/routes.ts"
 
 export interface TestHost extends PluginHostShape {
   readonly hooks: HooksShape
+  readonly agentTools: AgentToolSource
   readonly adminRoutes: Effect.Success<typeof pluginRoutes>
 }
 
@@ -43,6 +45,7 @@ export const hostOf = Effect.fnUntraced(function* (
   const plugins = Context.get(context, PluginHost)
   yield* plugins.start
   const adminRoutes = yield* Effect.provideContext(pluginRoutes, Context.merge(services, context))
-  const made: TestHost = { ...plugins, hooks: Context.get(context, Hooks), adminRoutes }
+  const agentTools = Context.get(context, AgentTools)
+  const made: TestHost = { ...plugins, hooks: Context.get(context, Hooks), agentTools, adminRoutes }
   return made
 })

@@ -16,7 +16,4 @@ export const inFolder = <A>(
       error instanceof FileRefused
         ? refuse("conflict", { message: error.message })
         : refuse("workspace_unavailable", { message: "The files of the project cannot be read or written." }),
-  }).pipe(
-    Effect.timeout(patience),
-    Effect.catchTag("TimeoutError", () => refuse("workspace_unavailable")),
-  )
+  }).pipe(Effect.timeoutOrElse({ duration: patience, orElse: () => refuse("workspace_unavailable") }))

@@ -66,9 +66,12 @@ export const decisionRoutes = ({ decisions, authors }: Memory) => {
     handle: Effect.fn("memory.decisions.list")(function* ({
       params,
       query: { agent, type, status = "active", ...page },
+      caller,
     }) {
       const window = windowOf(page)
-      const filter = { agentName: agent, type, status: status === "all" ? undefined : status }
+      // a coordinator tends the decisions; other agents are told of what was vouched for
+      const approved = caller.kind === "run" && !caller.coordinator
+      const filter = { agentName: agent, type, status: status === "all" ? undefined : status, approved }
       const rows = yield* decisions.list(params.id, filter, window)
       return pageOf(window, rows.map(decisionAnswer), window.paged ? yield* decisions.count(params.id, filter) : 0)
     }),
@@ -77,7 +80,7 @@ export const decisionRoutes = ({ decisions, authors }: Memory) => {
   const get = route<ByDecision, Nothing, undefined, DecisionAnswer>({
     method: "GET",
     path: onePath,
-    access: access.project("viewer", "id", "any"),
+    access: access.project("viewer", "id", "coordinator"),
     summary: "One decision",
     tag,
     params: ByDecision,

@@ -1,7 +1,7 @@
 /** What is shown of an agent at work: the last thing that it did, in a few words. Pure. */
 import type { Seen } from "#runtime/demo/stream.ts"
 import { lineOf } from "#runtime/demo/view/clean.ts"
-import { numberIn, type Story, textIn } from "#runtime/demo/view/story.ts"
+import { type Story, textIn } from "#runtime/demo/view/story.ts"
 
 /** After an event of the child run. */
 export const evolveChild = (story: Story, childRunId: string, event: Seen): Story => {
@@ -26,8 +26,6 @@ const wordsFor = (event: Seen): string | undefined => {
       return callOf(event)
     case "tool.error":
       return `refused: ${textIn(event, "errorMessage")}`
-    case "tool.exec_result":
-      return `the command ended with ${numberIn(event, "exit_code")}`
     case "rai.verdict":
       return `responsible-AI review: ${textIn(event, "verdict")}`
     case "run.failed":

@@ -14,8 +14,9 @@ export interface Screen {
   readonly whileDrawing: <A, E, R>(story: () => Story, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
-/** Nobody watches a pipe or a build server. */
-const isWatched = (stream: NodeJS.WriteStream): boolean => stream.isTTY === true && process.env.CI === undefined
+/** Nobody watches a pipe, a build server, or a terminal without any lines. */
+const isWatched = (stream: NodeJS.WriteStream): boolean =>
+  stream.isTTY === true && stream.rows > 0 && process.env.CI === undefined
 
 const colours: Paint = (colour, text) => styleText(colour, text, { stream: process.stdout })
 

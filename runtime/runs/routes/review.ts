@@ -78,14 +78,14 @@ export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Needs> = E
     return (yield* runs.transition(runId, { _tag: "RequestChanges", comment, by, maxRevisions })).run
   })
 
-  /** What is approved is what was shown: the checkout still holds it, and no policy objects. */
-  const mayApprove = Effect.fnUntraced(function* (run: Run, reviewer: string) {
+  /** No policy objects to what would be merged now: what is in the checkout, or, where `shown`, what was reviewed. */
+  const mayMerge = Effect.fnUntraced(function* (run: Run, reviewer: string, shown: boolean) {
     if (run.status !== "awaiting_review" || run.repository === null) return
     const unavailable = () => refuse("worktree_unavailable")
     const place = { runId: run.runId, repository: run.repository }
     const checkout = yield* checkouts.open(place).pipe(Effect.mapError(unavailable))
     const { treeHash } = yield* checkouts.snapshot(checkout).pipe(Effect.mapError(unavailable))
-    if (treeHash !== run.treeHash) return yield* refuse("worktree_changed", { extra: { status: run.status } })
+    if (shown && treeHash !== run.treeHash) return yield* refuse("worktree_changed", { extra: { status: run.status } })
     const files = yield* checkouts.files(checkout, "all").pipe(Effect.mapError(unavailable))
     yield* hooks.permit(
       reviewAccept,
@@ -133,7 +133,7 @@ export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Needs> = E
           const comment = yield* readComment(body.feedback, "feedback")
           return reviewAnswer(yield* requestChanges(params.id, comment, by))
         }
-        if (body.approved) yield* mayApprove(yield* runs.get(params.id), by)
+        if (body.approved) yield* mayMerge(yield* runs.get(params.id), by, true)
         const { run } = yield* runs.transition(params.id, { _tag: body.approved ? "Approve" : "Decline", by })
         return reviewAnswer(run)
       }),
@@ -166,20 +166,7 @@ export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Needs> = E
         if (before.worktreeBranch === null) return yield* refuse("worktree_unavailable")
         if (before.status === "merging" || before.status === "committing") return yield* refuse("already_merging")
         const by = subjectOf(caller)
-        yield* hooks.permit(
-          reviewAccept,
-          {
-            runId: before.runId,
-            projectId: before.projectId,
-            scope: "run",
-            reviewer: by,
-            submittedBy: before.submittedBy,
-            treeHash: before.treeHash,
-            targetBranch: before.originatingBranch,
-            files: [],
-          },
-          { runId: before.runId },
-        )
+        yield* mayMerge(before, by, false)
         yield* runs.transition(params.id, { _tag: "TakeCommitSlot", by })
         const run = yield* settled(params.id)
         if (run.status === "awaiting_review") {

@@ -6,7 +6,7 @@ import { makeSessionStore } from "#core/run/session.ts"
 import { effectivePolicy } from "#core/sandbox-policy/stored-policy.ts"
 import { Sql } from "#core/sql.ts"
 import { TurnInterrupted } from "#core/wire/turn.ts"
-import { bounded, checkoutFailure, modelFailure } from "#runtime/runs/failure.ts"
+import { bounded, checkoutFailure, contextFailure, modelFailure } from "#runtime/runs/failure.ts"
 import { onward, type StepInput, type Stepped } from "#runtime/runs/held.ts"
 import { stepEvent } from "#runtime/runs/step-event.ts"
 import { turnRequest } from "#runtime/runs/turn-request.ts"
@@ -51,6 +51,7 @@ export const turn = Effect.fn("runs.turn")(function* ({ run, work, held }: StepI
   return yield* worked.pipe(
     Effect.catchTags({
       ModelFailed: (failed) => Effect.as(held.write({ command: modelFailure(failed) }), onward),
+      ContextRefused: (refused) => Effect.as(held.write({ command: contextFailure(refused) }), onward),
       CheckoutFailed: (failed) => Effect.as(held.write({ command: checkoutFailure(failed) }), onward),
     }),
   )
