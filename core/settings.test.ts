@@ -7,7 +7,12 @@ describe("the settings", () => {
     const settings = settingsForTests()
     expect(settings.Server).toMatchObject({ Port: 5_000, Host: "127.0.0.1", MaxBodyBytes: 1_048_576 })
     expect(settings.RunBounds).toEqual({ MaxSteps: 50, MaxMinutes: 10 })
-    expect(settings.Runs).toEqual({ MaxRevisions: 10, AllowedRepositoryRoots: [] })
+    expect(settings.Runs).toEqual({
+      MaxRevisions: 10,
+      AllowedRepositoryRoots: [],
+      Workers: 8,
+      CommitEmail: "svc@localhost",
+    })
     expect(settings.MemoryContext).toEqual({ MaxItems: 20, MaxTokens: 4_000 })
     expect(settings.Coordinator).toEqual({
       SubtaskStallTimeoutMinutes: 5,

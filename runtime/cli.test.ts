@@ -177,7 +177,15 @@ describe("svc doctor", () => {
     taken.close()
     expect(code).toBe(1)
     const findings: ReadonlyArray<{ name: string; status: string; advice?: string }> = JSON.parse(out)
-    expect(findings.map(({ name }) => name)).toEqual(["node", "git", "data folder", "database", "port", "sandbox"])
+    expect(findings.map(({ name }) => name)).toEqual([
+      "node",
+      "git",
+      "data folder",
+      "database",
+      "port",
+      "sandbox",
+      "models",
+    ])
     const failed = findings.filter(({ status }) => status === "failed")
     expect(failed.map(({ name }) => name)).toEqual(["database", "port"])
     for (const { advice } of failed) expect(advice).toBeTruthy()
