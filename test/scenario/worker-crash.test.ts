@@ -5,19 +5,23 @@ import { expect, layer } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import fc from "fast-check"
 import { TestDatabase } from "#test/support/database.ts"
-import { agentThat, makeOrchestra } from "#test/support/orchestra.ts"
+import { agentThat, makeOrchestra, type Playing } from "#test/support/orchestra.ts"
 
 const kills = 20
 const runCount = 6
 
-/** Every command leaves a line of its own: one that ran twice is seen. */
-const agent = agentThat([
-  ["run_command", { command: "echo one >> log.txt" }],
-  ["write_file", { path: "made.txt", content: "made\n" }],
-  ["run_command", { command: "echo two >> log.txt" }],
-  ["read_file", { path: "log.txt" }],
-  ["run_command", { command: "echo three >> log.txt" }],
-])
+/** Every command leaves a line of its own: one that ran twice is seen. Each run has files of its own. */
+const agent: Playing = (request, index) => {
+  const [, n = "0"] = /Task (\d+)/.exec(JSON.stringify(request.body.messages)) ?? []
+  const calls = [
+    ["run_command", { command: `echo one >> log-${n}.txt` }],
+    ["write_file", { path: `made-${n}.txt`, content: "made\n" }],
+    ["run_command", { command: `echo two >> log-${n}.txt` }],
+    ["read_file", { path: "README.md" }],
+    ["run_command", { command: `echo three >> log-${n}.txt` }],
+  ] as const
+  return agentThat(calls)(request, index)
+}
 
 /** Repeatable: how many events go by before each kill. */
 const pauses = fc.sample(fc.integer({ min: 25, max: 55 }), { numRuns: kills, seed: 11 })
@@ -81,7 +85,9 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
               // a merge that was held up waits for the person again
               if (event.type === "review.requested" || event.type === "run.error") yield* approve(event.runId)
               if (event.type === "merge.completed" || event.type === "run.completed") ended.set(event.runId, event.type)
-              if (event.type === "run.failed") expect.fail(`${event.runId} failed: ${event.payload}`)
+              if (event.type === "run.failed" || event.type === "merge.failed") {
+                expect.fail(`${event.runId}: ${event.type} ${event.payload}`)
+              }
               // what tells of the kill itself does not bring the next one nearer
               const counts = event.type !== "run.error" && event.sequence > (written.get(event.runId) ?? 0)
               if (counts && --pause <= 0 && left > 0) {
@@ -103,11 +109,12 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
           expect((yield* call("GET", `/api/runs/${runId}`)).body.ended_at).not.toBeNull()
         }
         for (const runId of merged) {
+          const name = `log-${runIds.indexOf(runId)}.txt`
           const types = yield* until(runId, "merge.completed")
           expect(types.filter((type) => type === "merge.completed")).toHaveLength(1)
           expect(types.filter((type) => type === "review.requested")).toHaveLength(1)
           const made = repository.git("ls-tree", "--name-only", `svc/${runId}`).split("\n")
-          const log = made.includes("log.txt") ? repository.git("show", `svc/${runId}:log.txt`).split("\n") : []
+          const log = made.includes(name) ? repository.git("show", `svc/${runId}:${name}`).split("\n") : []
           expect(new Set(log).size, "no command ran twice").toBe(log.length)
           // merged into the branch
           expect(repository.git("merge-base", "--is-ancestor", `svc/${runId}`, "main")).toBe("")

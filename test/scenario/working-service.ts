@@ -15,7 +15,7 @@ const services = coreServices.pipe(
 const program = Effect.gen(function* () {
   const { ready } = yield* startReplica()
   yield* ready
-  yield* Effect.never
+  return yield* Effect.never
 })
 
 await Effect.runPromise(program.pipe(Effect.scoped, Effect.provide(services)))

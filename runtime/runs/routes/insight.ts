@@ -25,7 +25,7 @@ export const insightRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Sq
     const traces = makeTraces(sql)
     const diagnosis = makeDiagnosis(sql)
     return [
-      route<ById, Record<never, never>, undefined, typeof GraphDescriptor.Type>({
+      route<ById, Record<never, never>, undefined, GraphDescriptor>({
         method: "GET",
         path: "/api/runs/{id}/graph",
         access: access.run("viewer"),
