@@ -11,6 +11,7 @@ import { runBuildTest } from "#runtime/build-test/build-test.ts"
 import { planOf } from "#runtime/coordinator/evolve/parts.ts"
 import type { GateAnswer } from "#runtime/coordinator/outcome.ts"
 import type { CoordinatorState } from "#runtime/coordinator/state.ts"
+import { targetFilesIn } from "#runtime/coordinator/target-files.ts"
 import { type Tell, WorldFailed } from "#runtime/coordinator/world.ts"
 
 /** Characters of what a finding says. */
@@ -83,7 +84,8 @@ export const buildTestGate = Effect.fn("orchestration.buildTest")(function* (
         verdict: "request_changes",
         summary: `${verdict.command} ended with ${verdict.exitCode}.\n${verdict.output.slice(-maxSummary)}`,
         severity: "request-changes",
-        targetFiles: null,
+        // a command may say in so many words which files are meant
+        targetFiles: targetFilesIn(verdict.output),
       } satisfies GateAnswer
     case "Unavailable":
       return infrastructure(verdict.reason, verdict.detail)
