@@ -12,7 +12,7 @@ const known =
     () => false,
   ))
 if (!known) {
-  console.error("usage: npm run bench -- event-log | streams | wasm | policies | memory | git | turn")
+  console.error("usage: npm run bench -- event-log | streams | wasm | policies | memory | git | turn | coordinator")
   process.exit(2)
 }
 

@@ -158,8 +158,14 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
         setAutopilot: Effect.fn("RunControl.setAutopilot")(
           function* (runId: string, enabled: boolean, by: string) {
             const event = AutopilotChanged.of({ enabled, changedBy: by })
-            const update = sql`update runs set autopilot = ${enabled} where run_id = ${runId}`
-            return yield* switching(runId, enabled, runsOnAutopilot, event, update)
+            const update = sql`
+              with looked_at_anew as (
+                update coordinators set version = version + 1, due_at = now() where run_id = ${runId}
+              )
+              update runs set autopilot = ${enabled} where run_id = ${runId}`
+            const changed = yield* switching(runId, enabled, runsOnAutopilot, event, update)
+            yield* wake(runId)
+            return changed
           },
           (effect) => sql.transaction(effect),
         ),

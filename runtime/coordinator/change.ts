@@ -100,6 +100,6 @@ export type Change =
   | { readonly _tag: "ChildSteered"; readonly directiveId: number; readonly subtaskId: number; readonly at: string }
   | { readonly _tag: "DirectiveApplied"; readonly directiveId: number }
   /** A person lets a plan go on that was held up. */
-  | { readonly _tag: "Rearmed"; readonly by: string; readonly reason: string }
+  | { readonly _tag: "Rearmed"; readonly by: string; readonly reason: string; readonly feedback: string }
 
 export type ChangeOf<Tag extends Change["_tag"]> = Extract<Change, { readonly _tag: Tag }>

@@ -90,7 +90,7 @@ export const rearm = (state: CoordinatorState, by: string, reason = "retry"): De
   const held = status === "assembly_blocked" || status === "needs_resolution"
   const refused = inactive(state)
   if (refused !== undefined) return Result.fail(refused)
-  return held ? changes({ _tag: "Rearmed", by, reason }) : Result.fail(refuse("run_not_retryable"))
+  return held ? changes({ _tag: "Rearmed", by, reason, feedback: "" }) : Result.fail(refuse("run_not_retryable"))
 }
 
 interface PersonSignal {

@@ -1,52 +1,45 @@
 /** In which order the work of subtasks is put together, and what a child starts from. */
+import { reachedFrom, tiesOf } from "#runtime/coordinator/dependencies.ts"
 import { isEligible, type Subtask, type WorkPlan } from "#runtime/coordinator/state.ts"
 
-/** What this one depends on, directly or not; nothing of it twice, and no cycle is followed for ever. */
-export const prerequisitesOf = (
-  { dependencies }: Pick<WorkPlan, "dependencies">,
-  subtaskId: number,
-): ReadonlySet<number> => {
-  const reached = new Set<number>()
-  const open = [subtaskId]
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    for (const edge of dependencies) {
-      if (edge.subtaskId !== id || reached.has(edge.dependsOnSubtaskId)) continue
-      reached.add(edge.dependsOnSubtaskId)
-      open.push(edge.dependsOnSubtaskId)
-    }
-  }
-  return reached
-}
+/** More than any ordinal. */
+const lateFrom = 2 ** 32
+
+type Parts = Pick<WorkPlan, "subtasks" | "dependencies">
 
 /**
  * Every subtask after those it depends on, otherwise as planned; one that was done again on top of the others comes
- * as late as what depends on it allows.
+ * as late as what depends on it allows. The order of some of them alone is the same, where what they depend on is
+ * among them.
  */
-export const inOrder = (plan: Pick<WorkPlan, "subtasks" | "dependencies">): ReadonlyArray<Subtask> => {
-  const ordered: Array<Subtask> = []
-  const waiting = [...plan.subtasks].sort((a, b) => a.ordinal - b.ordinal)
-  const late = lateOnes(plan)
-  while (waiting.length > 0) {
-    const ready = waiting.filter((subtask) => {
-      const before = prerequisitesOf(plan, subtask.subtaskId)
-      return waiting.every((other) => other === subtask || !before.has(other.subtaskId))
-    })
-    const next = ready.find(({ subtaskId }) => !late.has(subtaskId)) ?? ready[0] ?? waiting[0]
-    if (next === undefined) break
-    ordered.push(next)
-    waiting.splice(waiting.indexOf(next), 1)
-  }
-  return ordered
-}
-
-/** Those done again on top, and what depends on them. */
-const lateOnes = (plan: Pick<WorkPlan, "subtasks" | "dependencies">): ReadonlySet<number> => {
-  const onTop = plan.subtasks.filter((subtask) => subtask.onTop).map(({ subtaskId }) => subtaskId)
-  return new Set(
-    plan.subtasks
-      .map(({ subtaskId }) => subtaskId)
-      .filter((id) => onTop.includes(id) || onTop.some((top) => prerequisitesOf(plan, id).has(top))),
+export const inOrder = ({ subtasks, dependencies }: Parts): ReadonlyArray<Subtask> => {
+  const { needs, neededBy } = tiesOf(dependencies)
+  const onTop = subtasks.filter((subtask) => subtask.onTop).map(({ subtaskId }) => subtaskId)
+  const late = onTop.length === 0 ? new Set<number>() : new Set([...onTop, ...reachedFrom(neededBy, onTop)])
+  const byId = new Map(subtasks.map((subtask) => [subtask.subtaskId, subtask]))
+  const rank = ({ subtaskId, ordinal }: Subtask) => (late.has(subtaskId) ? lateFrom : 0) + ordinal
+  const missing = new Map(
+    subtasks.map(({ subtaskId }) => [subtaskId, (needs.get(subtaskId) ?? []).filter((id) => byId.has(id)).length]),
   )
+  const ready: Array<Subtask> = []
+  // the next one is at the end
+  const makeReady = (subtask: Subtask): void => {
+    const at = ready.findIndex((other) => rank(other) < rank(subtask))
+    ready.splice(at === -1 ? ready.length : at, 0, subtask)
+  }
+  for (const subtask of subtasks) if (missing.get(subtask.subtaskId) === 0) makeReady(subtask)
+  const ordered: Array<Subtask> = []
+  for (let next = ready.pop(); next !== undefined; next = ready.pop()) {
+    ordered.push(next)
+    for (const id of neededBy.get(next.subtaskId) ?? []) {
+      const waiting = byId.get(id)
+      const left = (missing.get(id) ?? 0) - 1
+      missing.set(id, left)
+      if (left === 0 && waiting !== undefined) makeReady(waiting)
+    }
+  }
+  // in a circle nobody comes first; nobody is left out for it
+  return ordered.length === subtasks.length ? ordered : [...new Set([...ordered, ...subtasks])]
 }
 
 export const integrationOrder = (plan: WorkPlan): ReadonlyArray<number> =>
@@ -55,14 +48,13 @@ export const integrationOrder = (plan: WorkPlan): ReadonlyArray<number> =>
     .map(({ subtaskId }) => subtaskId)
 
 /** The subtasks whose work a fresh child of this one finds in its checkout. */
-export const baseOf = (plan: WorkPlan, subtask: Subtask): ReadonlyArray<number> => {
-  const before = prerequisitesOf(plan, subtask.subtaskId)
-  return inOrder(plan)
+export const baseOf = ({ subtasks, dependencies }: Parts, subtask: Subtask): ReadonlyArray<number> => {
+  const { needs, neededBy } = tiesOf(dependencies)
+  const above = reachedFrom(needs, [subtask.subtaskId])
+  const below = subtask.onTop ? reachedFrom(neededBy, [subtask.subtaskId]) : undefined
+  const found = ({ subtaskId }: Subtask) =>
+    above.has(subtaskId) || (below !== undefined && subtaskId !== subtask.subtaskId && !below.has(subtaskId))
+  return inOrder({ subtasks: subtasks.filter(found), dependencies })
     .filter(isEligible)
-    .filter(
-      ({ subtaskId }) =>
-        before.has(subtaskId) ||
-        (subtask.onTop && subtaskId !== subtask.subtaskId && !prerequisitesOf(plan, subtaskId).has(subtask.subtaskId)),
-    )
     .map(({ subtaskId }) => subtaskId)
 }

@@ -45,7 +45,8 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "90 seconds" })(
     "tells what its own commands said, until they are content",
     () =>
       Effect.gen(function* () {
-        const checks = "commands:\n  - { name: test, run: 'grep -q right one.txt || { echo one is wrong; echo TARGET_FILES: one.txt; exit 3; }' }\n"
+        const checks =
+          "commands:\n  - { name: test, run: 'grep -q right one.txt || { echo one is wrong; echo TARGET_FILES: one.txt; exit 3; }' }\n"
         const { nth, events, merge, repository } = yield* orchestration(
           {
             parts: [

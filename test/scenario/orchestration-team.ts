@@ -66,8 +66,10 @@ export const play =
       : { text: "Let me see. ", calls: [{ name: move[0], arguments: move[1] }], finishReason: "tool_calls" }
   }
 
-/** Events that end a wait, whatever was waited for. */
-const dead = ["run.failed", "coordinator.assembly_failed", "coordinator.assembly_blocked"]
+/** Will nothing come any more without a person? */
+const stuck = (types: ReadonlyArray<string>): boolean =>
+  types.some((type) => ["done", "run.failed", "coordinator.assembly_failed"].includes(type)) ||
+  types.lastIndexOf("coordinator.assembly_blocked") > types.lastIndexOf("coordinator.recovered")
 
 export interface Event {
   readonly type: string
@@ -86,11 +88,11 @@ export const orchestrate = (world: Orchestra, runId: string) => {
     Effect.scoped(
       Effect.gen(function* () {
         const stream = yield* world.watch(runId)
-        const seen = () => stream.frames.filter(({ event }) => event === type)
         yield* Effect.promise(() =>
-          stream.until(
-            (frames) => seen().length >= count || frames.some(({ event = "" }) => event === "done" || dead.includes(event)),
-          ),
+          stream.until((frames) => {
+            const types = frames.map(({ event = "" }) => event)
+            return types.filter((each) => each === type).length >= count || stuck(types)
+          }),
         )
         const found = (yield* events(type))[count - 1]
         if (found === undefined) throw new Error(`no ${type}: ${JSON.stringify((yield* events()).slice(-5), null, 1)}`)
@@ -111,7 +113,7 @@ export const orchestrate = (world: Orchestra, runId: string) => {
     merge: Effect.gen(function* () {
       const reviewed = yield* on("POST", "/assembly/review", { approved: true })
       if (reviewed.status !== 200) throw new Error(`not approved: ${JSON.stringify(reviewed)}`)
-      return yield* world.until(runId, "merge.completed", "merge.failed", ...dead)
+      return yield* world.until(runId, "merge.completed", "merge.failed", "run.failed")
     }),
   }
 }

@@ -60,7 +60,7 @@ export const steer = (state: CoordinatorState, command: SteerCommand, stamp: Sta
   const held = plan.status === "assembly_blocked" && target === undefined
   if (held && (kind === "send" || kind === "dispatch-fresh")) {
     const reason = kind === "send" ? "assembly_blocked_send" : "recovery"
-    return Result.succeed([note(reason), { _tag: "Rearmed", by, reason }])
+    return Result.succeed([note(reason), { _tag: "Rearmed", by, reason, feedback: instruction }])
   }
   if (kind === "dispatch-fresh" && signal.targetScope.subtaskIds === undefined) {
     return invalid("There is nothing to recover: no subtask has failed.")

@@ -9,6 +9,7 @@ import {
   withRun,
   withSubtasks,
 } from "#runtime/coordinator/evolve/parts.ts"
+import { withFeedback } from "#runtime/coordinator/limits.ts"
 import { type CoordinatorState, isEligible, isGate, type Stage, stageAfter } from "#runtime/coordinator/state.ts"
 
 const atStage = (state: CoordinatorState, stage: Stage): CoordinatorState =>
@@ -109,7 +110,7 @@ export const assemblySteps = {
 
   Stopped: (state: CoordinatorState) => withRun(state, { status: "failed", result: "steering_stop" }),
 
-  Rearmed: (state: CoordinatorState): CoordinatorState => {
+  Rearmed: (state: CoordinatorState, { feedback }: ChangeOf<"Rearmed">): CoordinatorState => {
     const { status, assembly, subtasks } = planOf(state)
     const active = state.run.status === "awaiting_review" ? withRun(state, { status: "in_progress" }) : state
     if (status === "needs_resolution") {
@@ -121,6 +122,8 @@ export const assemblySteps = {
       withSubtasks(dispatchingAgain(active), lost, (subtask) => ({
         ...resetTo(subtask, "rearmed", "redirected"),
         recoveryAttempts: 0,
+        // what has not been tried has nothing to do better
+        feedback: subtask.attempts.length === 0 ? subtask.feedback : withFeedback(subtask.feedback, feedback),
       })),
       { steeringIterations: 0 },
     )

@@ -1,7 +1,8 @@
 /** What is to be done while children work: see how they stand, give up the stalled, start what can start. */
 import { type Action, write } from "#runtime/coordinator/action.ts"
 import type { Change, ChangeOf } from "#runtime/coordinator/change.ts"
-import { baseOf, prerequisitesOf } from "#runtime/coordinator/order.ts"
+import { reachedFrom, tiesOf } from "#runtime/coordinator/dependencies.ts"
+import { baseOf } from "#runtime/coordinator/order.ts"
 import {
   type ChildView,
   type CoordinatorState,
@@ -115,13 +116,15 @@ const failureSignal = ({ run, children }: CoordinatorState, subtask: Subtask): A
 
 /** Pending subtasks that stand on one that will not be finished, and blocked ones that no longer do. */
 const dependents = (plan: WorkPlan): Change | undefined => {
-  const lost = new Set(
-    plan.subtasks.filter(({ status }) => status === "failed" || status === "rai_flagged").map((each) => each.subtaskId),
+  const lost = plan.subtasks.filter(({ status }) => status === "failed" || status === "rai_flagged")
+  const { neededBy } = tiesOf(plan.dependencies)
+  const standing = reachedFrom(
+    neededBy,
+    lost.map(({ subtaskId }) => subtaskId),
   )
-  const stands = ({ subtaskId }: Subtask) => [...prerequisitesOf(plan, subtaskId)].some((id) => lost.has(id))
   const idsWith = (status: Subtask["status"], lostOnes: boolean) =>
     plan.subtasks
-      .filter((subtask) => subtask.status === status && stands(subtask) === lostOnes)
+      .filter((subtask) => subtask.status === status && standing.has(subtask.subtaskId) === lostOnes)
       .map(({ subtaskId }) => subtaskId)
   const blocked = idsWith("pending", true)
   const unblocked = [...idsWith("blocked", false), ...idsWith("pending_capacity", false)]
@@ -131,12 +134,9 @@ const dependents = (plan: WorkPlan): Change | undefined => {
 const startable = ({ limits }: CoordinatorState, plan: WorkPlan): ReadonlyArray<Action> => {
   const done = new Set(plan.subtasks.filter(isEligible).map(({ subtaskId }) => subtaskId))
   const live = plan.subtasks.filter((subtask) => liveAttempt(subtask) !== undefined).length
+  const { needs } = tiesOf(plan.dependencies)
   return plan.subtasks
-    .filter(
-      ({ status, subtaskId }) =>
-        status === "pending" &&
-        plan.dependencies.every((edge) => edge.subtaskId !== subtaskId || done.has(edge.dependsOnSubtaskId)),
-    )
+    .filter(({ status, subtaskId }) => status === "pending" && (needs.get(subtaskId) ?? []).every((id) => done.has(id)))
     .sort((a, b) => a.ordinal - b.ordinal)
     .slice(0, Math.max(0, Math.min(limits.width - live, limits.capacity)))
     .map((subtask) => ({
