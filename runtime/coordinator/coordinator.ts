@@ -15,30 +15,40 @@ import type { Action } from "#runtime/coordinator/action.ts"
 import type { Change } from "#runtime/coordinator/change.ts"
 import { next } from "#runtime/coordinator/next.ts"
 import { perform } from "#runtime/coordinator/perform.ts"
+import { makeRemembered, type Remembered } from "#runtime/coordinator/remembered.ts"
 import { type CoordinatorState, isGate } from "#runtime/coordinator/state.ts"
 import { type ClaimedPlan, CoordinatorStore } from "#runtime/coordinator/store.ts"
 import { type Wait, waitsOf } from "#runtime/coordinator/waits.ts"
 import { CoordinatorWorld, WorldFailed } from "#runtime/coordinator/world.ts"
 
 /** Drivers that may be lost, or find the world away, over one step before the run is given up. */
-const maxTakes = 6
+const maxTakes = 20
 /** Seconds until a step is tried again: doubled with every try. */
 const firstPause = 2
 const maxPause = 60
 /** Seconds after which a run with working children is looked at again, whatever was notified. */
 const childPoll = 10
 
-/** `changed` returns once somebody else may have changed the run. */
+/** `changed` returns once somebody else may have changed the run; `remembered` is what this replica knows of runs. */
 export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
   { runId, fence, takenOver, takes }: ClaimedPlan,
   changed: Effect.Effect<void>,
+  remembered: Remembered = makeRemembered(),
 ) {
   const store = yield* CoordinatorStore
   const world = yield* CoordinatorWorld
   const log = yield* EventLog
   const pause = Math.min(firstPause * 2 ** (takes - 1), maxPause)
 
-  const look = Effect.flatMap(world.limits, (limits) => store.load(runId, limits))
+  const look = Effect.gen(function* () {
+    const limits = yield* world.limits
+    const known = remembered.find(runId)
+    const refreshed = known === undefined ? undefined : yield* store.refresh({ ...known, limits })
+    const state = refreshed ?? (yield* store.load(runId, limits))
+    if (state === undefined) remembered.forget(runId)
+    else remembered.keep(state)
+    return state
+  })
 
   const tell = (state: CoordinatorState) => (events: Parameters<typeof log.append>[1]) =>
     log.append(runId, events).pipe(
@@ -67,7 +77,9 @@ export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
       ),
       Effect.raceFirst(outdated(state)),
     )
-    if (done !== undefined && done.changes.length > 0) yield* store.save({ ...done, fence, events })
+    if (done === undefined || done.changes.length === 0) return
+    const saved = yield* store.save({ ...done, fence, events })
+    if (saved._tag === "Saved") remembered.keep(saved.state)
   })
 
   const forward = Effect.gen(function* () {
@@ -96,6 +108,8 @@ export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
   })
 
   yield* forward.pipe(
+    // whatever went wrong, it is not to go wrong again for what is remembered
+    Effect.onError(() => Effect.sync(() => remembered.forget(runId))),
     Effect.onInterrupt(() => quietly(store.release(runId, fence, 0))),
     Effect.catchTags({
       WorldFailed: (failure) =>

@@ -3,6 +3,7 @@
  * `planned` until they are reached; every gate has a way back to the coordinator.
  */
 
+import { tiesOf } from "#runtime/coordinator/dependencies.ts"
 import {
   type CoordinatorState,
   childOf,
@@ -116,8 +117,9 @@ const stageNode = ({ assembly, gates: asked, status }: WorkPlan, stage: keyof ty
 
 /** Coordinator → roots, dependencies, leaves → what comes first after them. */
 const subtaskEdges = ({ subtasks, dependencies }: WorkPlan, first: Stage | undefined): ReadonlyArray<Edge> => {
-  const roots = subtasks.filter(({ subtaskId }) => dependencies.every((each) => each.subtaskId !== subtaskId))
-  const leaves = subtasks.filter(({ subtaskId }) => dependencies.every((each) => each.dependsOnSubtaskId !== subtaskId))
+  const { needs, neededBy } = tiesOf(dependencies)
+  const roots = subtasks.filter(({ subtaskId }) => !needs.has(subtaskId))
+  const leaves = subtasks.filter(({ subtaskId }) => !neededBy.has(subtaskId))
   return [
     ...roots.map(({ subtaskId }) => edge("coordinator", subtaskNodeId(subtaskId), "fanout")),
     ...dependencies.map((each) => edge(subtaskNodeId(each.dependsOnSubtaskId), subtaskNodeId(each.subtaskId))),

@@ -21,7 +21,7 @@ import { evolve } from "#runtime/coordinator/evolve.ts"
 import { defaultLimits, type Limits } from "#runtime/coordinator/limits.ts"
 import { type ChildEffect, childEffectsOf, runCommandsOf } from "#runtime/coordinator/run-command.ts"
 import type { CoordinatorState, RosterMember, StartMode } from "#runtime/coordinator/state.ts"
-import { readState } from "#runtime/coordinator/store/read.ts"
+import { readState, refreshState } from "#runtime/coordinator/store/read.ts"
 import { writeRows } from "#runtime/coordinator/store/write.ts"
 import { topologyEvents } from "#runtime/coordinator/topology.ts"
 
@@ -70,6 +70,8 @@ export class CoordinatorStore extends Context.Service<
     readonly retry: (runId: string, by: string) => Answer<Transitioned>
     /** Undefined: it is no coordinator run, or is gone. */
     readonly load: (runId: string, limits?: Limits) => Read<CoordinatorState | undefined>
+    /** A state that is known, as it stands now. Undefined: more has changed than how its children stand, so load it. */
+    readonly refresh: (known: CoordinatorState) => Read<CoordinatorState | undefined>
     /** Fails with `lease_lost` where the fence is no longer the run's, and `run_not_active` where the run has ended. */
     readonly save: (save: Save) => Answer<Saved>
     /** Reads, decides and writes, again while others are faster. */
@@ -258,6 +260,7 @@ export class CoordinatorStore extends Context.Service<
         start,
         retry,
         load,
+        refresh: Effect.fn("CoordinatorStore.refresh")(refreshState(sql)),
         save,
         decide,
         reserve,

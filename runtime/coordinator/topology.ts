@@ -4,6 +4,7 @@
  */
 import type { NewEvent } from "#core/event.ts"
 import { CoordinatorGraph, TopologyChanged } from "#core/run/events/coordinator.ts"
+import { tiesOf } from "#runtime/coordinator/dependencies.ts"
 import { coordinatorGraph } from "#runtime/coordinator/graph.ts"
 import { type CoordinatorState, childOf, lastAttempt, type Subtask, type WorkPlan } from "#runtime/coordinator/state.ts"
 
@@ -57,12 +58,15 @@ export const topologyNodes = (state: CoordinatorState): ReadonlyArray<TopologyNo
 /** From what is needed to what needs it; the coordinator needs nothing. */
 export const topologyEdges = ({ subtasks, dependencies }: WorkPlan) => [
   ...subtasks
-    .filter(({ subtaskId }) => dependencies.every((edge) => edge.subtaskId !== subtaskId))
+    .filter(({ subtaskId }) => !tiesOf(dependencies).needs.has(subtaskId))
     .map(({ subtaskId }) => ({ from: "coordinator", to: `subtask-${subtaskId}` })),
   ...dependencies.map((edge) => ({ from: `subtask-${edge.dependsOnSubtaskId}`, to: `subtask-${edge.subtaskId}` })),
 ]
 
-/** What of the picture a change has changed: nothing, or a snapshot or delta with the whole graph. */
+/** Subtasks of a plan up to which the whole graph is told with every change; of a larger one when the plan moves. */
+const smallPlan = 50
+
+/** What of the picture a change has changed: nothing, or a snapshot or delta, and the whole graph where it is told. */
 export const topologyEvents = (
   before: CoordinatorState,
   after: CoordinatorState,
@@ -71,11 +75,6 @@ export const topologyEvents = (
   const { plan, run } = after
   if (plan === null) return []
   const seq = before.version + 1
-  const known = new Map(topologyNodes(before).map((node) => [node.id, JSON.stringify(node)]))
-  const nodes = topologyNodes(after)
-  const changed = nodes.filter((node) => known.get(node.id) !== JSON.stringify(node))
-  const descriptor = coordinatorGraph(after)
-  const redrawn = JSON.stringify(coordinatorGraph(before)) !== JSON.stringify(descriptor)
   const shared = {
     version: 1 as const,
     coordinatorRunId: run.runId,
@@ -84,11 +83,37 @@ export const topologyEvents = (
     seq,
     emittedAt: at,
   }
-  const topology =
-    before.plan === null
-      ? [TopologyChanged.of({ ...shared, kind: "snapshot", nodes, edges: topologyEdges(plan) })]
-      : changed.length === 0
-        ? []
-        : [TopologyChanged.of({ ...shared, kind: "delta", changed })]
-  return redrawn ? [...topology, CoordinatorGraph.of({ ...descriptor, variant: "coordinator", seq })] : topology
+  const graph = () => CoordinatorGraph.of({ ...coordinatorGraph(after), variant: "coordinator", seq })
+  if (before.plan === null) {
+    const edges = topologyEdges(plan)
+    return [TopologyChanged.of({ ...shared, kind: "snapshot", nodes: topologyNodes(after), edges }), graph()]
+  }
+  const moved = planMoved(before.plan, plan)
+  const changed = [
+    ...(before.plan.status === plan.status ? [] : [coordinatorNode(plan)]),
+    ...changedSubtasks(before, before.plan, after, plan),
+  ]
+  const topology = changed.length === 0 ? [] : [TopologyChanged.of({ ...shared, kind: "delta", changed })]
+  // the graph of a large plan, told with each of its many changes, would be most of the log
+  const redrawn = moved || (changed.length > 0 && plan.subtasks.length <= smallPlan)
+  return redrawn ? [...topology, graph()] : topology
 }
+
+/** Does the graph show anything else of the plan than its subtasks as it was not? */
+const planMoved = (before: WorkPlan, { status, statusReason, assembly }: WorkPlan): boolean =>
+  before.status !== status || before.statusReason !== statusReason || before.assembly.stage !== assembly.stage
+
+/** Only subtasks that are other values than before are looked at. */
+const changedSubtasks = (
+  before: CoordinatorState,
+  { subtasks }: WorkPlan,
+  after: CoordinatorState,
+  plan: WorkPlan,
+): ReadonlyArray<TopologyNode> =>
+  plan.subtasks.flatMap((subtask, index) => {
+    const known = subtasks[index]
+    if (known === subtask) return []
+    const node = subtaskNode(after, subtask)
+    const same = known !== undefined && JSON.stringify(subtaskNode(before, known)) === JSON.stringify(node)
+    return same ? [] : [node]
+  })

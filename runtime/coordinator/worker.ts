@@ -9,6 +9,7 @@ import { Settings } from "#core/settings.ts"
 import { makeSignal, type Signal } from "#core/signal.ts"
 import { Sql } from "#core/sql.ts"
 import { driveCoordinator } from "#runtime/coordinator/coordinator.ts"
+import { makeRemembered } from "#runtime/coordinator/remembered.ts"
 import { CoordinatorStore } from "#runtime/coordinator/store.ts"
 
 /** How soon a run is found when the notification of it was lost. */
@@ -28,6 +29,7 @@ export const runCoordinators = Effect.gen(function* () {
   const scope = yield* Effect.scope
   const owner = `${hostname()}-${crypto.randomUUID()}`
   const driving = new Map<string, { readonly fiber: Fiber.Fiber<void>; readonly told: Signal }>()
+  const remembered = makeRemembered()
   const due = makeSignal()
   /** Runs that something was notified of since they were last asked for. */
   const touched = new Set<string>()
@@ -41,7 +43,7 @@ export const runCoordinators = Effect.gen(function* () {
       const { runId } = claimed
       const told = makeSignal()
       const changed = told.wait.pipe(Effect.timeoutOption(changePoll), Effect.asVoid)
-      const fiber = yield* driveCoordinator(claimed, changed).pipe(
+      const fiber = yield* driveCoordinator(claimed, changed, remembered).pipe(
         Effect.catchCause((cause) => Effect.logError("A coordinator run could not be driven.", cause)),
         Effect.ensuring(
           Effect.sync(() => {

@@ -83,7 +83,8 @@ const rows: ReadonlyArray<readonly [Escape["openOutside"], string, string]> = [
     "untried",
     // the shell itself reads from 3
     "has a descriptor that it was left",
-    'for f in $(ls /proc/$$/fd); do [ $f -le 3 ] || [ "$(readlink /proc/$$/fd/$f)" = /dev/null ] || exit 0; done; exit 1',
+    // one that is gone when it is looked at was the shell's own
+    'for f in /proc/$$/fd/*; do [ $(basename $f) -le 3 ] && continue; l=$(readlink $f) || continue; [ "$l" = /dev/null ] || exit 0; done; exit 1',
   ],
   ["untried", "finds secrets of the service in its environment", "env | grep -q -e CANARY -e SVC_ -e NODE_ -e VITEST"],
   // network

@@ -16,6 +16,7 @@ import {
   SubtaskRunning,
   WorkPlanDrafted,
 } from "#core/run/events/coordinator.ts"
+import { tiesOf } from "#runtime/coordinator/dependencies.ts"
 import type { Told } from "#runtime/coordinator/events/told.ts"
 import { planOf, subtaskOf } from "#runtime/coordinator/evolve/parts.ts"
 import { type CoordinatorState, lastAttempt } from "#runtime/coordinator/state.ts"
@@ -74,6 +75,7 @@ export const planEvents = {
   SpecDeclined: none,
 
   PlanDrafted: ({ change, after }: Told<"PlanDrafted">) => {
+    const { needs } = tiesOf(change.dependencies)
     const { workPlanId, workflowId, subtasks, dependencies, adjustments } = change
     const drafted = WorkPlanDrafted.of({
       workPlanId,
@@ -86,7 +88,7 @@ export const planEvents = {
         selectedModelId,
         phase,
         isolation,
-        dependsOn: dependencies.filter((edge) => edge.subtaskId === subtaskId).map((edge) => edge.dependsOnSubtaskId),
+        dependsOn: needs.get(subtaskId) ?? [],
       })),
       dependencies,
     })

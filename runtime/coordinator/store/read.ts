@@ -5,6 +5,7 @@ import { isTerminal, type RunStatus } from "#core/run/status.ts"
 import type { SqlShape } from "#core/sql.ts"
 import { SteeringSignal } from "#policies/steering/model.ts"
 import type { Limits } from "#runtime/coordinator/limits.ts"
+import { liveChildren } from "#runtime/coordinator/remembered.ts"
 import type {
   Assembly,
   Attempt,
@@ -63,11 +64,7 @@ const decodeSignal = Schema.decodeUnknownSync(SteeringSignal)
 /** Undefined: the run is no coordinator run, or is gone. In a transaction it is one snapshot only if that has one. */
 export const readState = (sql: SqlShape, limits: Limits) =>
   Effect.fnUntraced(function* (runId: string) {
-    const [head] = yield* sql<HeadRow>`
-      select r.run_id as "runId", r.project_id as "projectId", r.submitted_by as "submittedBy", r.task as goal, r.status,
-             r.result, r.autopilot, r.model_source as "modelSource", r.model_id as "modelId", r.repository,
-             r.originating_branch as "originatingBranch", c.version, c.start_mode as "startMode", c.roster
-        from coordinators c join runs r using (run_id) where c.run_id = ${runId}`
+    const head = yield* headOf(sql, runId)
     if (head === undefined) return undefined
     const { version, startMode, roster, ...run } = head
     const [spec] = yield* sql<OutcomeSpec>`
@@ -105,15 +102,14 @@ export const readState = (sql: SqlShape, limits: Limits) =>
       select d.subtask_id as "subtaskId", d.depends_on_subtask_id as "dependsOnSubtaskId"
         from subtask_dependencies d join subtasks s using (subtask_id)
        where s.work_plan_id = ${plan.workPlanId} order by 1, 2`
+    const attemptsOf = Map.groupBy(attempts, ({ subtaskId }) => subtaskId)
     return {
       ...state,
       plan: planFrom(
         plan,
         subtasks.map((subtask) => ({
           ...subtask,
-          attempts: attempts
-            .filter((each) => each.subtaskId === subtask.subtaskId)
-            .map(({ subtaskId: _, ...rest }) => rest),
+          attempts: (attemptsOf.get(subtask.subtaskId) ?? []).map(({ subtaskId: _, ...rest }) => rest),
         })),
         dependencies,
       ),
@@ -121,6 +117,31 @@ export const readState = (sql: SqlShape, limits: Limits) =>
       children: yield* childrenOf(sql, runId),
     } satisfies CoordinatorState
   })
+
+/**
+ * A state that was read or written before, as it stands now: the run, and the children that may have moved on.
+ * Undefined: something else has changed too.
+ */
+export const refreshState = (sql: SqlShape) =>
+  Effect.fnUntraced(function* (known: CoordinatorState) {
+    const head = yield* headOf(sql, known.run.runId)
+    if (head === undefined || head.version !== known.version) return undefined
+    const { version: _, startMode: __, roster: ___, ...run } = head
+    const live = liveChildren(known)
+    const children: Record<string, ChildView> = { ...known.children }
+    for (const runId of live) delete children[runId]
+    return { ...known, run, children: Object.assign(children, yield* childrenOf(sql, known.run.runId, live)) }
+  })
+
+const headOf = (sql: SqlShape, runId: string) =>
+  Effect.map(
+    sql<HeadRow>`
+      select r.run_id as "runId", r.project_id as "projectId", r.submitted_by as "submittedBy", r.task as goal, r.status,
+             r.result, r.autopilot, r.model_source as "modelSource", r.model_id as "modelId", r.repository,
+             r.originating_branch as "originatingBranch", c.version, c.start_mode as "startMode", c.roster
+        from coordinators c join runs r using (run_id) where c.run_id = ${runId}`,
+    ([head]) => head,
+  )
 
 const planFrom = (
   row: PlanRow,
@@ -156,8 +177,8 @@ const directivesOf = (sql: SqlShape, runId: string) =>
     (rows): ReadonlyArray<Directive> => rows.map((row) => ({ ...row, signal: decodeSignal(row.signal) })),
   )
 
-/** The children of every attempt. A child whose run was deleted is not among them. */
-const childrenOf = (sql: SqlShape, runId: string) =>
+/** The children of every attempt, or those of them that are named. A child whose run was deleted is not among them. */
+const childrenOf = (sql: SqlShape, runId: string, only: ReadonlyArray<string> | null = null) =>
   Effect.map(
     sql<ChildRow>`
       select r.run_id as "runId", r.status, r.result, r.worktree_branch as branch, r.tree_hash as "treeHash",
@@ -177,7 +198,7 @@ const childrenOf = (sql: SqlShape, runId: string) =>
         left join lateral (
           select created_at, sequence from events where run_id = r.run_id::text order by sequence desc limit 1
         ) e on true
-       where a.coordinator_run_id = ${runId}`,
+       where a.coordinator_run_id = ${runId} and (${only}::uuid[] is null or a.child_run_id = any(${only}::uuid[]))`,
     (rows): Readonly<Record<string, ChildView>> =>
       Object.fromEntries(
         rows.map((row) => [

@@ -1,5 +1,5 @@
 /** Writes what a change made of the rows. Only in the transaction that has raised the version. */
-import { Effect } from "effect"
+import { Effect, Struct } from "effect"
 import type { SqlShape } from "#core/sql.ts"
 import type { CoordinatorState, Directive, OutcomeSpec, WorkPlan } from "#runtime/coordinator/state.ts"
 
@@ -9,12 +9,21 @@ export const writeRows = (sql: SqlShape) =>
     const { runId } = after.run
     if (after.spec !== null && after.spec !== before.spec) yield* writeSpec(sql, runId, after.spec)
     if (after.plan !== null && after.plan !== before.plan) {
-      yield* writePlan(sql, runId, after.plan)
+      if (!sameButForSubtasks(before.plan, after.plan)) yield* writePlan(sql, runId, after.plan)
       yield* writeSubtasks(sql, runId, before.plan, after.plan)
     }
-    const changed = after.directives.filter((directive) => !before.directives.includes(directive))
+    const changed = newIn(before.directives, after.directives)
     if (changed.length > 0) yield* writeDirectives(sql, runId, changed)
   })
+
+/** Those that are other values than before. */
+const newIn = <A>(before: ReadonlyArray<A>, after: ReadonlyArray<A>): ReadonlyArray<A> => {
+  const known = new Set(before)
+  return after.filter((each) => !known.has(each))
+}
+
+const sameButForSubtasks = (before: WorkPlan | null, { subtasks: _, ...after }: WorkPlan): boolean =>
+  before !== null && Struct.keys(after).every((key) => after[key] === before[key])
 
 const writeSpec = (sql: SqlShape, runId: string, spec: OutcomeSpec) => sql`
   insert into outcome_specs (spec_id, coordinator_run_id, status, desired_outcome, scope, assumptions,
@@ -57,7 +66,7 @@ const writeSubtasks = Effect.fnUntraced(function* (
   before: WorkPlan | null,
   { workPlanId, subtasks, dependencies }: WorkPlan,
 ) {
-  const changed = subtasks.filter((subtask) => before?.subtasks.includes(subtask) !== true)
+  const changed = newIn(before?.subtasks ?? [], subtasks)
   if (changed.length > 0) {
     yield* sql`
       insert into subtasks (
