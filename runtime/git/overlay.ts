@@ -3,7 +3,7 @@
  * and with the right to mount in the namespace of the service: only then the service sees what agents do.
  * Whether that is so is tried out.
  */
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, readFile, stat, writeFile } from "node:fs/promises"
 import { dirname, join, relative } from "node:path"
 import { Effect } from "effect"
 import type { CheckoutFailed } from "#core/ports/checkouts.ts"
@@ -56,34 +56,31 @@ export const unmountIdle = (folders: ReadonlyArray<Folders>): Effect.Effect<void
         ),
       )
 
+/**
+ * One process of its own, that outlives a service killed meanwhile: the mount is taken from the tree of files as
+ * soon as the process is in it, and nothing stays behind.
+ */
+const probe = `
+trap 'cd / && rm -rf -- "$2"' EXIT
+mount -t overlay -o "$1" svc tree && cd tree || exit 1
+umount -l "$2/tree" || exit 1
+[ "$(cat file)" = base ] && printf changed >file || exit 1
+[ "$(cat "$2/base/file")" = base ] && [ "$(cat "$2/upper/file")" = changed ]
+`
+
 /** Can the service mount below `data`, and does a mount show and keep what it should? */
 export const canOverlay = Effect.fnUntraced(function* (data: string) {
   if (process.platform !== "linux") return false
-  const path = yield* onDisk(async () => {
+  const folder = yield* onDisk(async () => {
     await mkdir(join(data, "git"), { recursive: true, mode: 0o700 })
-    const folder = await mkdtemp(join(data, "git", ".probe-"))
-    for (const name of ["base", "upper", "work", "tree"]) await mkdir(join(folder, name))
-    await writeFile(join(folder, "base", "file"), "base")
-    return folder
+    const path = await mkdtemp(join(data, "git", ".probe-"))
+    for (const name of ["base", "upper", "work", "tree"]) await mkdir(join(path, name))
+    await writeFile(join(path, "base", "file"), "base")
+    return path
   })
-  const folder = { path, tree: join(path, "tree") }
-  const works = Effect.gen(function* () {
-    yield* mountOverlay(folder, join(path, "base"))
-    return yield* onDisk(async () => {
-      if ((await readFile(join(folder.tree, "file"), "utf8")) !== "base") return false
-      await writeFile(join(folder.tree, "file"), "changed")
-      return (
-        (await readFile(join(path, "base", "file"), "utf8")) === "base" &&
-        (await readFile(join(path, "upper", "file"), "utf8")) === "changed"
-      )
-    })
-  })
-  return yield* works.pipe(
-    Effect.orElseSucceed(() => false),
-    Effect.ensuring(
-      unmount(folder).pipe(Effect.andThen(onDisk(() => rm(path, { recursive: true, force: true }))), Effect.ignore),
-    ),
-  )
+  const layers = ["lowerdir=base", "upperdir=upper", "workdir=work"]
+  const code = yield* system("sh", ["-c", probe, "sh", [...options, ...layers].join(","), folder], folder)
+  return code === 0
 })
 
 /** The run folders below `data`, a real path, that something is mounted in, whether they are complete or not. */
