@@ -69,6 +69,9 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
           const gone = new Promise((resolve) => victim?.once("exit", resolve))
           victim?.kill("SIGKILL")
           yield* Effect.promise(() => gone)
+          // its leases have run out, and nobody else's
+          yield* Effect.orDie(service.sql`
+            update runs set lease_until = now() where lease_owner like ${`%-${victim?.pid}-%`}`)
           replicas[at] = begin()
         })
         // there are plans until every kill has had its turn

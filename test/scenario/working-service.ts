@@ -1,4 +1,5 @@
 /** A program for tests: a replica that works on runs until it is killed. Its arguments are a database and settings, as JSON. */
+import module from "node:module"
 import { Effect, Layer } from "effect"
 import { Settings, settingsForTests } from "#core/settings.ts"
 import { Sql } from "#core/sql.ts"
@@ -15,6 +16,8 @@ const services = coreServices.pipe(
 const program = Effect.gen(function* () {
   const { ready } = yield* startReplica()
   yield* ready
+  // a process that is killed keeps nothing for the next one otherwise
+  module.flushCompileCache()
   return yield* Effect.never
 })
 

@@ -24,6 +24,8 @@ const root = resolve(import.meta.dirname, "../..")
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "svc-test-"))
+  // the services that tests start and kill compile the same files again and again
+  process.env.NODE_COMPILE_CACHE ??= join(root, "node_modules/.cache/node")
   const runtime = ManagedRuntime.make(layerEmbedded(folder))
   const { server } = await runtime.runPromise(DatabaseServer)
   if (!("host" in server)) throw new Error("an embedded server has a host")
