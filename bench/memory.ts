@@ -17,6 +17,7 @@ import { makeEntryStore } from "#plugins/memory/entry-store.ts"
 const rows = 100_000
 const agents = 20
 const projectId = "00000000-0000-4000-8000-000000000001"
+const runId = "00000000-0000-4000-8000-000000000002"
 const agentName = "Agent 3"
 /** As the settings are by default. */
 const budget = { maxItems: 20, maxTokens: 4_000 }
@@ -101,7 +102,7 @@ const measure = async (database: BenchDatabase, quick: boolean) => {
     const ours = () =>
       run(
         Effect.gen(function* () {
-          const selection = select(yield* makeCandidates(yield* Sql)(projectId, agentName, budget), budget)
+          const selection = select(yield* makeCandidates(yield* Sql)({ runId, projectId, agentName }, budget), budget)
           if (selection._tag === "OverBudget") return yield* Effect.die("the bench's decisions are over the budget")
           return { ...selection, text: sectionText(selection.envelope) }
         }),

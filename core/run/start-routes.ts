@@ -9,6 +9,7 @@ import { Projects } from "#core/project/projects.ts"
 import { type Issue, refuse, refuseInput } from "#core/refusal.ts"
 import { access, type Route, reply, route } from "#core/route.ts"
 import { safeTools } from "#core/run/new-run.ts"
+import { coordinatorAgent } from "#core/run/run.ts"
 import { Runs } from "#core/run/runs.ts"
 import { RunStatus } from "#core/run/status.ts"
 import { Settings } from "#core/settings.ts"
@@ -62,6 +63,10 @@ const read = (body: Body) => {
     modelId: matching("model_id", modelForm, "model_id is not allowed."),
     agentName: matching("agent_name", agentForm, "agent_name may have letters, digits, spaces and . _ -"),
     autoApproveTools: body.auto_approve_tools ?? false,
+  }
+  // an agent of that name decides for the team: only an orchestration makes one
+  if (spec.agentName?.trim().toLowerCase() === coordinatorAgent.toLowerCase()) {
+    wrong("agent_name", `agent_name must not be ${coordinatorAgent}: start an orchestration.`)
   }
   if (spec.projectId === null && spec.repositoryPath === null) {
     wrong("repository_path", "repository_path or project_id is required.")

@@ -47,7 +47,7 @@ const MergeInput = Schema.Struct({ entryId: Schema.Int })
 const Nothing = Schema.Struct({})
 
 export const memoryTools = (memory: Memory, projects: ProjectsShape): AgentToolSource => {
-  const { authors, inbox, decisions, entries, sessions } = memory
+  const { authors, foreignText, inbox, decisions, entries, sessions } = memory
   const folderOf = workingDirectoryOf(projects)
   const toFiles = exportMemory(memory)
 
@@ -103,6 +103,7 @@ export const memoryTools = (memory: Memory, projects: ProjectsShape): AgentToolS
     serviceTool("list_inbox", "Lists pending entries of the decision inbox.", InboxInput, ({ forAgent }) =>
       Effect.gen(function* () {
         const rows = yield* inbox.list(projectId, { status: "pending", agentName: forAgent }, newest)
+        if (rows.some(({ sourceRunId }) => sourceRunId !== run.runId)) yield* foreignText.note(run.runId)
         return untrustedText({ inbox: rows.map(inboxAnswer) })
       }),
     ),

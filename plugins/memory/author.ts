@@ -5,9 +5,9 @@
 import { Effect } from "effect"
 import type { AgentRun } from "#core/agent-tools.ts"
 import { type Caller, subjectOf } from "#core/auth/caller.ts"
-import type { EventLogShape } from "#core/event-log.ts"
 import { redact } from "#core/redaction.ts"
 import { refuse } from "#core/refusal.ts"
+import type { ForeignText } from "#plugins/memory/foreign-text.ts"
 import type { SourceKind } from "#plugins/memory/values.ts"
 
 export interface Author {
@@ -17,27 +17,9 @@ export interface Author {
   readonly run: AgentRun | null
 }
 
-/** Tools whose results were written by strangers, or by other agents and vouched for by nobody. */
-const foreignTools: ReadonlySet<string> = new Set(["web_fetch", "receive_message", "list_messages", "list_inbox"])
-const callsPage = 1_000
-
-export const makeAuthors = (log: EventLogShape) => {
-  const hasReadForeignText = Effect.fnUntraced(function* (runId: string) {
-    let after = 0
-    for (;;) {
-      const calls = yield* log.read(runId, { type: "tool.call", after, limit: callsPage })
-      const last = calls.at(-1)
-      if (last === undefined) return false
-      for (const { payload } of calls) {
-        const { toolName }: { readonly toolName?: unknown } = JSON.parse(payload)
-        if (typeof toolName === "string" && foreignTools.has(toolName)) return true
-      }
-      after = last.sequence
-    }
-  })
-
+export const makeAuthors = (foreignText: ForeignText) => {
   const ofRun = Effect.fnUntraced(function* (run: AgentRun) {
-    const foreign = yield* hasReadForeignText(run.runId)
+    const foreign = yield* foreignText.wasGivenTo(run.runId)
     const author: Author = { identity: `run:${run.runId}`, sourceKind: foreign ? "external_tool" : "agent", run }
     return author
   })

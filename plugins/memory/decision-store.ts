@@ -118,20 +118,25 @@ export const makeDecisionStore = (sql: SqlShape) => {
       return row ?? (yield* Effect.die("an insert gave no row"))
     }),
 
-    /** `approvedBy` vouches for what it says from now on; null: nobody does, where what it says has changed. */
+    /** `approvedBy` vouches for what it says from now on; null: nobody does, where it says something else now. */
     update: (projectId: string, id: number, change: DecisionChange, approvedBy: string | null) => {
       const { content, rationale } = change
-      const changesText = content !== undefined || rationale !== undefined
       const status = change.supersededById === undefined ? change.status : "superseded"
-      const trust = changesText
-        ? sql.fragment`, trust_state = ${approvedBy === null ? "pending" : "approved"}, approved_by = ${approvedBy},
-            approved_at = case when ${approvedBy}::text is null then null else now() end`
-        : sql.fragment``
+      const saying = sql.fragment`coalesce(${content ?? null}, content)`
+      const because = rationale === undefined ? sql.fragment`rationale` : sql.fragment`${rationale}`
+      const differs = sql.fragment`(content, rationale) is distinct from (${saying}, ${because})`
+      const trust =
+        content === undefined && rationale === undefined
+          ? sql.fragment``
+          : approvedBy === null
+            ? sql.fragment`, trust_state = case when ${differs} then 'pending' else trust_state end,
+                approved_by = case when not (${differs}) then approved_by end,
+                approved_at = case when not (${differs}) then approved_at end`
+            : sql.fragment`, trust_state = 'approved', approved_by = ${approvedBy}, approved_at = now()`
       return Effect.map(
         sql<Decision>`
           update memory_decisions set
-              status = coalesce(${status ?? null}, status), content = coalesce(${content ?? null}, content),
-              rationale = ${rationale === undefined ? sql.fragment`rationale` : sql.fragment`${rationale}`},
+              status = coalesce(${status ?? null}, status), content = ${saying}, rationale = ${because},
               superseded_by_id = case when coalesce(${status ?? null}, status) = 'superseded'
                 then coalesce(${change.supersededById ?? null}, superseded_by_id) end,
               updated_at = now() ${trust}

@@ -92,17 +92,8 @@ export const makeEntryStore = (sql: SqlShape) => {
     everything: (projectId: string) => sql<Entry>`
       select ${all} from memory_entries where project_id = ${projectId} order by created_at::date, entry_id`,
 
-    /** How many say exactly that. */
-    countSame: (projectId: string, { agentName, type, content }: Pick<NewEntry, "agentName" | "type" | "content">) =>
-      Effect.map(
-        sql<{ readonly count: number }>`
-          select count(*)::int as count from memory_entries
-           where project_id = ${projectId} and agent_name = ${agentName} and type = ${type} and content = ${content}`,
-        (rows) => rows[0]?.count ?? 0,
-      ),
-
-    /** `createdAt`: for what is imported. Sources that are not the project's are left out. */
-    insert: Effect.fnUntraced(function* (projectId: string, entry: NewEntry, author: Author, createdAt?: string) {
+    /** Sources that are not the project's are left out. */
+    insert: Effect.fnUntraced(function* (projectId: string, entry: NewEntry, author: Author) {
       return yield* sql.transaction(
         Effect.gen(function* () {
           if (entry.derivedFrom.length > 0) yield* trustLock(projectId)
@@ -111,7 +102,7 @@ export const makeEntryStore = (sql: SqlShape) => {
               source_kind, source_identity, source_run_id, trust_state, created_at)
             values (${projectId}, ${entry.agentName}, ${entry.sessionId}, ${entry.type}, ${entry.importance},
               ${entry.content}, ${entry.tags}::text[], ${author.sourceKind}, ${author.identity},
-              ${author.run?.runId ?? null}, 'pending', coalesce(${createdAt ?? null}::timestamptz, now()))
+              ${author.run?.runId ?? null}, 'pending', now())
             returning entry_id as id`
           if (row === undefined) return yield* Effect.die("an insert gave no row")
           if (entry.derivedFrom.length > 0) {
@@ -126,7 +117,7 @@ export const makeEntryStore = (sql: SqlShape) => {
       )
     }),
 
-    /** Another content is another memory to vouch for: it is pending again. */
+    /** Another content is another memory to vouch for: it is pending again. One that says so already stays as it is. */
     update: Effect.fnUntraced(function* (projectId: string, id: number, change: EntryChange, author: Author) {
       return yield* sql.transaction(
         Effect.gen(function* () {
@@ -140,9 +131,12 @@ export const makeEntryStore = (sql: SqlShape) => {
                 source_identity = ${author.identity}, source_run_id = ${author.run?.runId ?? null},
                 trust_state = case trust_state when 'legacy' then 'legacy' else 'pending' end,
                 approved_by = null, approved_at = null, updated_at = now()
-             where project_id = ${projectId} and entry_id = ${id} returning entry_id`
-          if (rows.length === 0) return undefined
-          yield* settleTrust(id)
+             where project_id = ${projectId} and entry_id = ${id}
+               and (type, importance, content, tags) is distinct from
+                   (coalesce(${change.type ?? null}, type), coalesce(${change.importance ?? null}, importance),
+                    coalesce(${change.content ?? null}, content), coalesce(${change.tags ?? null}::text[], tags))
+            returning entry_id`
+          if (rows.length > 0) yield* settleTrust(id)
           return yield* find(projectId, id)
         }),
       )

@@ -52,6 +52,7 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
         const history = (steps: ReadonlyArray<Step>) =>
           Effect.gen(function* () {
             const known: Array<Known> = []
+            let changes = 0
             const at = (place: number) => known[place % Math.max(known.length, 1)]
             for (const each of steps) {
               if (each.step === "record") {
@@ -63,7 +64,7 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
                 const entry = at(each.entry)
                 if (entry === undefined) continue
                 if (each.step === "approve") yield* store.approve(projectId, entry.id, "ada")
-                else yield* store.update(projectId, entry.id, { content: "d" }, author("user"))
+                else yield* store.update(projectId, entry.id, { content: `${changes++}` }, author("user"))
                 entry.approved = each.step === "approve"
               }
             }

@@ -66,8 +66,8 @@ export const messageTools =
       serviceTool("acknowledge_message", "Says that you have read a message.", MessageInput, ({ message_id }) =>
         Effect.map(messages.acknowledge(self, message_id.toLowerCase()), ({ id }) => `Message ${id} is acknowledged.`),
       ),
-      serviceTool("list_messages", "Lists messages that you sent or were sent, newest first.", Nothing, () =>
-        Effect.map(messages.list(projectId, { runId: run.runId, limit: listed }), (rows) =>
+      serviceTool("list_messages", "Lists messages that you sent or received, newest first.", Nothing, () =>
+        Effect.map(messages.list(projectId, { reader: run.runId, limit: listed }), (rows) =>
           untrustedText({ messages: rows.map(shown) }),
         ),
       ),

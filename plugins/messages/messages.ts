@@ -10,7 +10,7 @@ import { redact } from "#core/redaction.ts"
 import { refuse } from "#core/refusal.ts"
 import type { SqlShape } from "#core/sql.ts"
 import { defaultLife, isSame, readSend, type SendInput } from "#plugins/messages/send.ts"
-import { type Message, makeMessageStore } from "#plugins/messages/store.ts"
+import { type Message, type MessageFilter, makeMessageStore, mayRead } from "#plugins/messages/store.ts"
 import { retiredMembers } from "#plugins/messages/team.ts"
 
 /** An agent of a project: only such a one has messages. */
@@ -97,17 +97,16 @@ export const makeMessages = (sql: SqlShape, projects: ProjectsShape) => {
   return {
     send,
 
-    list: Effect.fn("messages.list")(function* (
-      projectId: string,
-      window: { readonly runId?: string | undefined; readonly limit: number },
-    ) {
+    list: Effect.fn("messages.list")(function* (projectId: string, filter: MessageFilter) {
       yield* settle(projectId)
-      return yield* store.list(projectId, window)
+      return yield* store.list(projectId, filter)
     }),
 
-    get: Effect.fn("messages.get")(function* (projectId: string, id: string) {
+    /** `reader`: the run whose agent asks; undefined where a person does. */
+    get: Effect.fn("messages.get")(function* (projectId: string, id: string, reader?: string) {
       yield* settle(projectId)
-      return yield* get(projectId, id)
+      const message = yield* get(projectId, id)
+      return reader === undefined || mayRead(message, reader) ? message : yield* notFound
     }),
 
     /** Undefined where no message waits. */
@@ -128,10 +127,11 @@ export const makeMessages = (sql: SqlShape, projects: ProjectsShape) => {
       const before = yield* received(run, id)
       const delivered = yield* store.deliver(before.id, claim, yield* now)
       if (delivered !== undefined) return delivered
+      yield* settle(run.projectId)
       const current = yield* get(run.projectId, id)
       const done = current.status === "delivered" || current.status === "acknowledged"
       if (done && current.claimOwner === claim.owner && current.fence === claim.fence) return current
-      return yield* refuse("claim_lost")
+      return yield* refuse(isOver(current) ? "message_unavailable" : "claim_lost")
     }),
 
     acknowledge: Effect.fn("messages.acknowledge")(function* (run: Correspondent, id: string) {

@@ -71,6 +71,9 @@ type ByMessage = typeof ByMessage.Type
 const correspondent = (caller: Caller, projectId: string): Effect.Effect<Correspondent, ReturnType<typeof refuse>> =>
   caller.kind === "run" ? Effect.succeed({ ...caller, projectId }) : refuse("forbidden")
 
+/** People see every message of their project, an agent those of its own run. */
+const readerOf = (caller: Caller): string | undefined => (caller.kind === "run" ? caller.runId : undefined)
+
 export const messageRoutes = (messages: Messages): ReadonlyArray<Route> => [
   route<ById, Nothing, typeof SendBody.Type, MessageAnswer>({
     method: "POST",
@@ -99,13 +102,13 @@ export const messageRoutes = (messages: Messages): ReadonlyArray<Route> => [
     method: "GET",
     path,
     access: access.project("viewer", "id", "any"),
-    summary: "Messages of the project, newest first",
+    summary: "Messages of the project, newest first; to an agent, those that its run sent or claimed",
     tag,
     params: ById,
     query: ListQuery,
     answer: Schema.Array(MessageAnswer),
-    handle: Effect.fn("messages.route.list")(function* ({ params, query: { limit = defaultLimit, run_id } }) {
-      return yield* messages.list(params.id, { runId: run_id, limit })
+    handle: Effect.fn("messages.route.list")(function* ({ params, query: { limit = defaultLimit, run_id }, caller }) {
+      return yield* messages.list(params.id, { runId: run_id, reader: readerOf(caller), limit })
     }),
   }),
   route<ById, Nothing, typeof ClaimBody.Type, MessageAnswer>({
@@ -132,7 +135,7 @@ export const messageRoutes = (messages: Messages): ReadonlyArray<Route> => [
     tag,
     params: ByMessage,
     answer: MessageAnswer,
-    handle: ({ params }) => messages.get(params.id, params.messageId),
+    handle: ({ params, caller }) => messages.get(params.id, params.messageId, readerOf(caller)),
   }),
   route<ByMessage, Nothing, typeof DeliverBody.Type, MessageAnswer>({
     method: "POST",
@@ -143,7 +146,7 @@ export const messageRoutes = (messages: Messages): ReadonlyArray<Route> => [
     params: ByMessage,
     body: DeliverBody,
     answer: MessageAnswer,
-    refuses: ["claim_lost", "recipient_run_required"],
+    refuses: ["claim_lost", "message_unavailable", "recipient_run_required"],
     handle: Effect.fn("messages.route.deliver")(function* ({ params, body, caller }) {
       return yield* messages.deliver(yield* correspondent(caller, params.id), params.messageId, body)
     }),

@@ -60,6 +60,16 @@ export interface NewMessage
   readonly askedExpiry: string | null
 }
 
+export interface MessageFilter {
+  readonly runId?: string | undefined
+  readonly reader?: string | undefined
+  readonly limit: number
+}
+
+/** The agent of a run reads what its run sent, and what it has claimed: so it is known what it was told by others. */
+export const mayRead = ({ sourceRunId, targetRunId, fence }: Message, reader: string): boolean =>
+  sourceRunId === reader || (targetRunId === reader && fence > 0)
+
 /** Milliseconds for which a claim holds. */
 export const leaseMillis = 120_000
 
@@ -92,12 +102,13 @@ export const makeMessageStore = (sql: SqlShape) => {
         first,
       ),
 
-    /** Newest first; those that a run sent or is to receive, where one is named. */
-    list: (projectId: string, { runId, limit }: { readonly runId?: string | undefined; readonly limit: number }) =>
+    /** Newest first; those that a run sent or is to receive, where one is named. `reader`: see `mayRead`. */
+    list: (projectId: string, { runId, reader, limit }: MessageFilter) =>
       sql<Message>`
         select ${all} from messages_sent
          where project_id = ${projectId}
            ${runId === undefined ? sql.fragment`` : sql.fragment`and ${runId} in (source_run_id, target_run_id)`}
+           ${reader === undefined ? sql.fragment`` : sql.fragment`and (source_run_id = ${reader} or (target_run_id = ${reader} and fence > 0))`}
          order by position desc limit ${limit}`,
 
     /** Undefined where the source run used the key before. */

@@ -134,6 +134,11 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
       expect((yield* call("GET", `/agents/Other/memory/${ids[0]}`)).status).toBe(404)
       const promoted = yield* call("POST", `/agents/Ripley/memory/${ids[0]}/promote`)
       expect(promoted.body).toMatchObject({ trustState: "approved", approvedBy: "ada", heldBackBy: [] })
+      const one = `/agents/Ripley/memory/${ids[0]}`
+      const same = yield* call("PUT", one, { as: "rob", body: { importance: "high", tags: "a,b" } })
+      expect(same.body).toMatchObject({ trustState: "approved", approvedBy: "ada" })
+      const changed = yield* call("PUT", one, { as: "rob", body: { content: "something else" } })
+      expect(changed.body).toMatchObject({ trustState: "pending", approvedBy: null, sourceIdentity: "rob" })
     }),
   )
 
@@ -215,6 +220,39 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
     }),
   )
 
+  it.effect("believes nothing that an agent writes after it was given what others wrote", () =>
+    Effect.gen(function* () {
+      const { call, agent, sql, projectId } = yield* world
+      const kindAfter = Effect.fnUntraced(function* (name: string, ...reads: ReadonlyArray<string>) {
+        const reader = yield* agent(name)
+        for (const path of reads) expect((yield* reader.call("GET", path)).status).toBe(200)
+        const kept = yield* reader.call("POST", `/agents/${name}/memory`, { type: "learning", content: "c" })
+        return [kept.body.sourceKind, kept.body.effectiveTrust]
+      })
+      const own = ["agent", "own_agent"]
+      const foreign = ["external_tool", "untrusted"]
+      yield* call("POST", "/decisions", { body: { type: "scope", content: "c" } })
+      yield* call("POST", "/sessions", { body: { focus: "f" } })
+      const everything = ["/decisions/inbox", "/decisions", "/sessions", "/sessions/current", "/memory"]
+      expect(yield* kindAfter("Ann", ...everything)).toEqual(own)
+      expect(yield* kindAfter(coordinatorAgent, ...everything)).toEqual(own)
+
+      yield* call("POST", "/decisions/inbox", { body: proposal })
+      expect(yield* kindAfter("Ann", "/decisions/inbox")).toEqual(foreign)
+      expect(yield* kindAfter("Ann", "/decisions/inbox?status=merged")).toEqual(own)
+      const other = yield* agent(coordinatorAgent)
+      const { body } = yield* other.call("POST", "/decisions", { type: "process", content: "nobody vouched for it" })
+      expect(yield* kindAfter(coordinatorAgent, `/decisions/${body.id}`)).toEqual(foreign)
+      expect(yield* kindAfter(coordinatorAgent, "/decisions")).toEqual(foreign)
+      expect(yield* kindAfter("Ann", "/decisions")).toEqual(own)
+      yield* sql`update memory_sessions set trusted = false where project_id = ${projectId}`
+      expect(yield* kindAfter("Ann", "/sessions/current")).toEqual(foreign)
+      expect(yield* kindAfter("Ann", "/sessions")).toEqual(foreign)
+      // what it was given stays with the run, and goes with it alone
+      expect(yield* kindAfter("Ann")).toEqual(own)
+    }),
+  )
+
   it.effect("lets a coordinator decide, but not vouch for decisions or for text of strangers", () =>
     Effect.gen(function* () {
       const { call, agent } = yield* world
@@ -228,6 +266,11 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
       expect((yield* call("POST", `${path}/approve`)).body.trustState).toBe("approved")
       const changed = yield* coordinator.call("PUT", path, { content: "Something else." })
       expect(changed.body).toMatchObject({ trustState: "pending", approvedBy: null })
+      yield* call("POST", `${path}/approve`)
+      // the same once more changes nothing that somebody vouched for
+      const same = yield* coordinator.call("PUT", path, { content: "Something else.", rationale: null })
+      expect(same.body).toMatchObject({ trustState: "approved", approvedBy: "ada" })
+      expect((yield* coordinator.call("PUT", path, { rationale: "Because." })).body.trustState).toBe("pending")
       expect((yield* coordinator.call("POST", "/decisions", { type: "scope", content: "c" })).body).toMatchObject({
         trustState: "pending",
         agentName: coordinatorAgent,

@@ -151,6 +151,26 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
     }),
   )
 
+  it.effect("are shown to people, and of agents to those alone who sent or claimed them", () =>
+    Effect.gen(function* () {
+      const { call, ann, bob, agent, send, receive } = yield* world
+      const cleo = yield* agent("Cleo")
+      const { body } = yield* send()
+      const seenBy = Effect.fnUntraced(function* (who: typeof ann) {
+        const one = yield* who.call("GET", `${path}/${body.id}`)
+        const list = yield* who.call("GET", path)
+        expect(list.status).toBe(200)
+        expect(list.body.length).toBe(one.status === 200 ? 1 : 0)
+        return one.status
+      })
+      expect([yield* seenBy(ann), yield* seenBy(bob), yield* seenBy(cleo)]).toEqual([200, 404, 404])
+      yield* receive
+      expect([yield* seenBy(ann), yield* seenBy(bob), yield* seenBy(cleo)]).toEqual([200, 200, 404])
+      expect((yield* call("GET", path, { as: "vic" })).body).toHaveLength(1)
+      expect((yield* call("GET", `${path}/${body.id}`, { as: "vic" })).status).toBe(200)
+    }),
+  )
+
   it.effect("are replied to by who received and acknowledged them, in their thread", () =>
     Effect.gen(function* () {
       const { ann, bob, send, receive, message } = yield* world
@@ -181,7 +201,11 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
       const { body: second } = yield* send()
       const { delivered } = yield* receive
       expect(delivered.id).toBe(first.id)
+      const { body: claimed } = yield* bob.call("POST", `${path}/claim`, { owner: "o" })
+      expect(claimed.id).toBe(second.id)
       yield* sql`update messages_sent set expires_at = now() - interval '1 second' where message_id = any(${[first.id, second.id]}::uuid[])`
+      const late = yield* bob.call("POST", `${path}/${second.id}/deliver`, { owner: "o", fence: claimed.fence })
+      expect(late).toMatchObject({ status: 409, body: { error: "message_unavailable" } })
       const list = (yield* call("GET", path)).body
       expect(list.map(({ id, status, failureReason }: Record<string, string>) => [id, status, failureReason])).toEqual([
         [second.id, "expired", "ttl_elapsed"],

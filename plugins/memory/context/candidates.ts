@@ -11,6 +11,13 @@ import { importanceOf } from "#plugins/memory/values.ts"
 /** Characters that a decision takes at the least: more rows than that many cannot fit, and need not be read. */
 const leastDecision = 60
 
+/** Whose turn it is. */
+export interface Reader {
+  readonly runId: string
+  readonly projectId: string
+  readonly agentName: string
+}
+
 interface MemoryRow extends Omit<ContextMemory, "importance"> {
   readonly importance: number
 }
@@ -56,15 +63,25 @@ export const makeCandidates = (sql: SqlShape) => {
       (rows) => rows[0] ?? null,
     )
 
+  const isChild = (runId: string) =>
+    Effect.map(
+      sql<{ readonly child: boolean }>`select parent_run_id is not null as child from runs where run_id = ${runId}`,
+      (rows) => rows[0]?.child === true,
+    )
+
   return Effect.fn("memory.candidates")(function* (
-    projectId: string,
-    agentName: string,
+    { runId, projectId, agentName }: Reader,
     { maxItems, maxTokens }: Budget,
   ): Effect.fn.Return<Candidates, DatabaseUnavailable> {
     const decisionLimit = Math.floor((maxTokens * charactersPerToken) / leastDecision) + 1
-    const [decisions, memories, session] = yield* Effect.all(
-      [decisionsOf(projectId, decisionLimit), memoriesOf(projectId, agentName, maxItems + 1), sessionOf(projectId)],
-      { concurrency: 3 },
+    const [decisions, memories, session, child] = yield* Effect.all(
+      [
+        decisionsOf(projectId, decisionLimit),
+        memoriesOf(projectId, agentName, maxItems + 1),
+        sessionOf(projectId),
+        isChild(runId),
+      ],
+      { concurrency: 4 },
     )
     const memoryCount = memories.length <= maxItems ? memories.length : yield* countOf(projectId, agentName)
     return {
@@ -72,6 +89,7 @@ export const makeCandidates = (sql: SqlShape) => {
       memories: memories.map((memory) => ({ ...memory, importance: importanceOf(memory.importance) })),
       memoryCount,
       session,
+      child,
     }
   })
 }

@@ -2,6 +2,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { EventLog } from "#core/event-log.ts"
+import type { NewRun } from "#core/run/new-run.ts"
 import { untrustedFormat } from "#core/untrusted-context.ts"
 import { hostileTexts } from "#plugins/memory/context/hostile.examples.ts"
 import { memory } from "#plugins/memory/plugin.ts"
@@ -12,8 +13,8 @@ import { folders, memoryWorld } from "#test/support/memory-world.ts"
 const setUp = Effect.gen(function* () {
   const world = yield* memoryWorld([memory])
   const log = yield* EventLog
-  const told = Effect.fnUntraced(function* (agentName: string) {
-    const { runId } = yield* world.newRun(agentName)
+  const told = Effect.fnUntraced(function* (agentName: string, more: Partial<NewRun> = {}) {
+    const { runId } = yield* world.newRun(agentName, more)
     const ours = [{ id: "rules", title: "Rules", text: "be good" }]
     const asked = { runId, projectId: world.projectId, agentName, task: "t", sections: ours }
     const { sections } = yield* world.host.hooks.ask(agentContext, asked, { runId })
@@ -94,6 +95,22 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
       const { envelope } = yield* told("Ripley")
       expect(envelope.decisions.map(({ title }: { title: string }) => title)).toEqual(["now"])
       expect(envelope.session).toMatchObject({ focus: "the login", summary: "half done", active_issues: null })
+    }),
+  )
+
+  it.effect("of the decisions alone where its run is a part of another's work", () =>
+    Effect.gen(function* () {
+      const { told, remember, call, newRun } = yield* setUp
+      const { runId: parentRunId } = yield* newRun("Coordinator")
+      yield* remember("Ripley", { ...important, content: "own learning" })
+      yield* call("POST", "/sessions", { body: { focus: "the login" } })
+      yield* call("POST", "/decisions", { body: { type: "scope", title: "t", content: "c" } })
+      const child = yield* told("Ripley", { parentRunId })
+      expect(child.envelope).toMatchObject({ decisions: [{ title: "t" }], memories: [], session: null })
+      expect(child.events).toMatchObject([
+        { omittedMemoryCount: 1, omittedSessionCount: 1, omissionCauses: ["child_run"] },
+      ])
+      expect((yield* told("Ripley")).contents).toEqual(["own learning"])
     }),
   )
 

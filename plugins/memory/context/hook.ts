@@ -28,9 +28,8 @@ export const memoryContext = Effect.gen(function* () {
     agentContext,
     Effect.fnUntraced(function* ({ runId, projectId, agentName, sections }) {
       if (projectId === null) return undefined
-      const candidates = yield* Effect.mapError(candidatesOf(projectId, agentName, budget), ({ message }) =>
-        unavailable(message),
-      )
+      const reader = { runId, projectId, agentName }
+      const candidates = yield* Effect.mapError(candidatesOf(reader, budget), ({ message }) => unavailable(message))
       const { decisions, memoryCount, session } = candidates
       if (decisions.length === 0 && memoryCount === 0 && session === null) return undefined
       const selection = select(candidates, budget)

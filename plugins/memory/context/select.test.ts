@@ -7,7 +7,7 @@ const memory = (id: number, content = "c") => ({ id, agent: "a", type: "learning
 const session = { id: 1, focus: "f", active_issues: null, summary: null }
 
 const candidates = (more: Partial<Candidates> = {}): Candidates => {
-  const all = { decisions: [], memories: [], session: null, ...more }
+  const all = { decisions: [], memories: [], session: null, child: false, ...more }
   return { memoryCount: all.memories.length, ...all }
 }
 const selected = (from: Candidates, maxItems: number, maxTokens: number) => {
@@ -53,6 +53,21 @@ describe("what goes into a context", () => {
     )
     expect(envelope.memories).toHaveLength(2)
     expect({ omittedMemoryCount, omissionCauses }).toEqual({ omittedMemoryCount: 88, omissionCauses: ["max_items"] })
+  })
+
+  it("is the decisions alone for a part of another's work", () => {
+    const all = { decisions: [decision(1, "d")], memories: [memory(1)], session, child: true }
+    const told = { _tag: "Selected", envelope: { decisions: all.decisions, memories: [], session: null } }
+    expect(selected(candidates(all), 20, 4_000)).toEqual({
+      ...told,
+      omittedMemoryCount: 1,
+      omittedSessionCount: 1,
+      omissionCauses: ["child_run"],
+    })
+    expect(selected(candidates({ decisions: all.decisions, child: true }), 20, 4_000)).toMatchObject({
+      ...told,
+      omissionCauses: [],
+    })
   })
 
   it("is nothing at all where the decisions alone are too much", () => {

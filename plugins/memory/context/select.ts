@@ -29,7 +29,11 @@ export interface Candidates {
   /** Also of those that are not there. */
   readonly memoryCount: number
   readonly session: ContextSession | null
+  /** The run is a part of another's work: it is told of what binds everybody, and of nothing else. */
+  readonly child: boolean
 }
+
+export type OmissionCause = "max_items" | "max_tokens" | "child_run"
 
 export type Selection =
   | {
@@ -37,7 +41,7 @@ export type Selection =
       readonly envelope: Envelope
       readonly omittedMemoryCount: number
       readonly omittedSessionCount: number
-      readonly omissionCauses: ReadonlyArray<"max_items" | "max_tokens">
+      readonly omissionCauses: ReadonlyArray<OmissionCause>
     }
   | { readonly _tag: "OverBudget"; readonly tokens: number }
 
@@ -47,12 +51,22 @@ const tokensOf = (characters: number): number => Math.ceil(characters / characte
 const sizeOf = (value: unknown): number => asciiJson(value).length + 1
 
 export const select = (
-  { decisions, memories, memoryCount, session }: Candidates,
+  { decisions, memories, memoryCount, session, child }: Candidates,
   { maxItems, maxTokens }: Budget,
 ): Selection => {
   let characters = envelopeText({ decisions, memories: [], session: null }).length
   if (decisions.length > 0 && tokensOf(characters) > maxTokens) {
     return { _tag: "OverBudget", tokens: tokensOf(characters) }
+  }
+  if (child) {
+    const omittedSessionCount = session === null ? 0 : 1
+    return {
+      _tag: "Selected",
+      envelope: { decisions, memories: [], session: null },
+      omittedMemoryCount: memoryCount,
+      omittedSessionCount,
+      omissionCauses: memoryCount + omittedSessionCount > 0 ? ["child_run"] : [],
+    }
   }
   const fits = (value: unknown): boolean => {
     const size = sizeOf(value)

@@ -7,10 +7,12 @@ import { lstat, mkdir, open, readdir, realpath, rename, unlink } from "node:fs/p
 import { join } from "node:path"
 
 /** Bytes of one file. */
-const maxFile = 8_388_608
+export const maxFile = 8_388_608
 
 /** The file cannot be used; the message is for people and names no path of this machine. */
 export class FileRefused extends Error {}
+
+export class FileTooLarge extends FileRefused {}
 
 /** A path inside the folder: names of folders, then that of the file. None of them comes from outside unchecked. */
 export type Place = ReadonlyArray<string>
@@ -35,7 +37,7 @@ export const makeContained = async (folder: string) => {
     return path
   }
 
-  const read = async (place: Place): Promise<string | undefined> => {
+  const read = async (place: Place, maximum: number = maxFile): Promise<string | undefined> => {
     const folders = place.slice(0, -1)
     const path = await enter(folders, false)
     if (path === undefined) return undefined
@@ -50,7 +52,7 @@ export const makeContained = async (folder: string) => {
     try {
       const stat = await handle.stat()
       if (!stat.isFile()) throw new FileRefused(`${textOfPlace(place)} is not a file.`)
-      if (stat.size > maxFile) throw new FileRefused(`${textOfPlace(place)} is larger than ${maxFile} bytes.`)
+      if (stat.size > maximum) throw new FileTooLarge(`${textOfPlace(place)} is larger than ${maximum} bytes.`)
       // the folders that were looked at are those that the file was opened in
       await enter(folders, false)
       return await handle.readFile("utf8")
@@ -59,7 +61,17 @@ export const makeContained = async (folder: string) => {
     }
   }
 
+  const says = async (place: Place, text: string): Promise<boolean> => {
+    try {
+      return (await read(place, Buffer.byteLength(text))) === text
+    } catch (error) {
+      if (error instanceof FileTooLarge) return false
+      throw error
+    }
+  }
+
   return {
+    /** Undefined where it is not there. `maximum`: bytes. */
     read,
 
     /** Names of the regular files in a folder, sorted. */
@@ -80,7 +92,7 @@ export const makeContained = async (folder: string) => {
 
     /** A file that says so already is left as it is. */
     write: async (place: Place, text: string): Promise<void> => {
-      if ((await read(place)) === text) return
+      if (await says(place, text)) return
       const folders = place.slice(0, -1)
       const path = (await enter(folders, true)) ?? top
       const draft = join(path, `.${place.at(-1)}.${crypto.randomUUID()}`)

@@ -1,4 +1,5 @@
 /** Memory to files of a real folder, and back. */
+import { execFileSync } from "node:child_process"
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, layer } from "@effect/vitest"
@@ -10,6 +11,7 @@ import { inboxFile, readInboxFile } from "#plugins/memory/files/front-matter-fil
 import { historyFile, readHistory } from "#plugins/memory/files/memory-files.ts"
 import { memory } from "#plugins/memory/plugin.ts"
 import { readLine, readText } from "#plugins/memory/text.ts"
+import type { Called } from "#test/support/call-route.ts"
 import { coreServices } from "#test/support/core-services.ts"
 import { folders, memoryWorld } from "#test/support/memory-world.ts"
 
@@ -40,6 +42,49 @@ describe("a file of the memory", () => {
     } as const
     const note = { agentName: title, type: "update", importance: "high", tags: "x", day: "2026-02-03", content: text }
     expect(readHistory(historyFile([[title, [entry, entry]]]))).toEqual([note, note])
+  })
+
+  test("gives back texts that look like its own marks", () => {
+    const mark = "<!-- 0123456789ab -->"
+    const text = `${mark}\nx ${mark}\n\n${mark}`
+    const decision = {
+      agentName: `a ${mark}`,
+      title: `t ${mark}`,
+      content: text,
+      rationale: text,
+      type: "scope",
+    } as const
+    const [read, ...more] = readDecisions(decisionsFile([{ ...decision, status: "active", tags: [`x --> ${mark}`] }]))
+    expect(read).toEqual({ ...decision, status: "active", tags: `x --> ${mark}` })
+    expect(more).toEqual([])
+    const entry = {
+      agentName: "A",
+      type: "update",
+      importance: 1,
+      tags: [mark],
+      content: text,
+      createdAt: "2026-02-03T04:05:06Z",
+    } as const
+    expect(readHistory(historyFile([["A", [entry]]]))).toMatchObject([{ tags: mark, content: text, importance: "low" }])
+  })
+
+  test("does not give what a merge has mixed of several entries", () => {
+    const decision = (content: string) =>
+      ({ agentName: "a", title: "t", content, rationale: null, type: "scope", status: "active", tags: [] }) as const
+    const file = decisionsFile([decision("one"), decision("two")])
+    const lines = file.split("\n")
+    const [first = 0, second = 0] = lines.flatMap((line, index) => (line.startsWith("## ") ? [index] : []))
+    const [one, two] = [lines.slice(first, second), lines.slice(second)]
+    const read = (...mixed: ReadonlyArray<string>) => readDecisions(mixed.join("\n")).map((each) => each?.content)
+    expect(read(...one, ...two)).toEqual(["one", "two"])
+    expect(read(...one.slice(0, 3), ...two)).toEqual([undefined, "two"])
+    expect(read(...one.slice(0, 2), ...two.slice(0, 2), ...one.slice(2), ...two.slice(2))).toEqual([
+      undefined,
+      undefined,
+    ])
+    // what people write has no marks, and what they change is taken as they left it
+    expect(read(...one.map((line) => line.replace(/ ?<!-- .* -->/, "")))).toEqual(["one"])
+    expect(read(...one.map((line) => line.replace("one", "other")))).toEqual(["other"])
   })
 
   test("holds only what the texts of the memory may be", () => {
@@ -163,6 +208,63 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
       }),
     )
 
+    it.effect("of two branches are merged by git itself: each entry of both is there, and whole", () =>
+      Effect.gen(function* () {
+        const [one, two, three] = [yield* world, yield* world, yield* world]
+        const git = (...args: ReadonlyArray<string>) =>
+          execFileSync("git", ["-c", "user.name=n", "-c", "user.email=e@x", ...args], { cwd: three.folder })
+        const copy = Effect.fnUntraced(function* (from: { readonly tree: typeof one.tree }) {
+          for (const [path, text] of Object.entries(yield* from.tree)) yield* three.write(path, text)
+        })
+        const tell = Effect.fnUntraced(function* ({ call }: typeof one, text: string) {
+          // as alike as can be: the same title, type, tags, agent and day, and content that begins and ends the same
+          const said = { content: `Context\n\n${text}\nThat is all.`, tags: "a,b" }
+          const made = [
+            yield* call("POST", "/decisions", {
+              body: { ...said, type: "scope", title: "Same", rationale: "Why not." },
+            }),
+            yield* call("POST", "/agents/Bob/memory", { body: { ...said, type: "learning" } }),
+            yield* call("POST", "/agents/Bob/memory", { body: { ...said, type: "pattern" } }),
+          ]
+          expect(made.map(({ status }) => status)).toEqual([201, 201, 201])
+        })
+        for (const branch of [one, two]) {
+          yield* tell(branch, "what both know")
+          yield* branch.transfer("export")
+        }
+        git("init", "--quiet", "--initial-branch=main")
+        yield* copy(one)
+        git("add", "-A")
+        git("commit", "--quiet", "-m", "both")
+        for (const [name, branch] of [
+          ["one", one],
+          ["two", two],
+        ] as const) {
+          git("switch", "--quiet", "-c", name, "main")
+          yield* tell(branch, `what ${name} knows`)
+          yield* branch.transfer("export")
+          yield* copy(branch)
+          git("commit", "--quiet", "-a", "-m", name)
+        }
+        git("merge", "--quiet", "-m", "merge", "one")
+        const imported = yield* three.transfer("import")
+        expect(imported.body).toMatchObject({ decisions: 3, memories: 6, skipped: [] })
+        const contents = ["one knows", "two knows", "both know"]
+          .map((what) => `Context\n\nwhat ${what}\nThat is all.`)
+          .toSorted()
+        const said = ({ body }: Called): ReadonlyArray<string> =>
+          body.map(({ content }: { content: string }) => content)
+        const decisions = yield* three.call("GET", "/decisions")
+        expect(said(decisions).toSorted()).toEqual(contents)
+        expect(decisions.body.map(({ rationale }: { rationale: string }) => rationale)).toEqual(
+          Array(3).fill("Why not."),
+        )
+        for (const type of ["learning", "pattern"]) {
+          expect(said(yield* three.call("GET", `/memory?type=${type}`)).toSorted()).toEqual(contents)
+        }
+      }),
+    )
+
     it.effect("never lie outside of the repository: a link is refused, and nothing behind it is read or written", () =>
       Effect.gen(function* () {
         const { call, transfer, folder, write } = yield* world
@@ -226,6 +328,31 @@ layer(coreServices({}, folders), { excludeTestServices: true, timeout: "60 secon
         ])
         expect((yield* call("GET", "/memory")).body[0].created_at).toBe("2026-02-03T00:00:00.000Z")
         expect((yield* transfer("export", "vic")).status).toBe(403)
+      }),
+    )
+
+    it.effect("are not read where they are too large, and are written all the same", () =>
+      Effect.gen(function* () {
+        const { transfer, tree, write, folder } = yield* world
+        yield* write(".squad/decisions/inbox/large.md", "x".repeat(300_000))
+        yield* write(".squad/decisions.md", "x".repeat(9_000_000))
+        yield* write(".squad/agents/a/history.md", "")
+        yield* Effect.promise(() => rm(join(folder, ".squad/agents/a/history.md")))
+        yield* Effect.promise(() => mkdir(join(folder, ".squad/agents/a/history.md")))
+        const { body } = yield* transfer("import")
+        expect(body).toEqual({
+          imported: 0,
+          decisions: 0,
+          memories: 0,
+          sessions: 0,
+          skipped: [
+            { file: ".squad/decisions/inbox/large.md", reason: expect.stringContaining("is larger than") },
+            { file: ".squad/agents/a/history.md", reason: ".squad/agents/a/history.md is not a file." },
+            { file: ".squad/decisions.md", reason: expect.stringContaining("is larger than") },
+          ],
+        })
+        expect((yield* transfer("export")).status).toBe(200)
+        expect((yield* tree)["/.squad/decisions.md"]).toBe("# Decisions\n")
       }),
     )
   },

@@ -9,6 +9,7 @@ import type { NowText, ProposalText } from "#plugins/memory/files/front-matter-f
 import type { EntryText } from "#plugins/memory/files/memory-files.ts"
 import type { Memory } from "#plugins/memory/memory.ts"
 import { readOneOf } from "#plugins/memory/one-of.ts"
+import type { SaidEntry } from "#plugins/memory/said-store.ts"
 import { readAgentName, readAll, readLine, readOptional, readTags, readText } from "#plugins/memory/text.ts"
 import {
   decisionStatuses,
@@ -61,14 +62,16 @@ export const importProposal = ({ inbox }: Memory, projectId: string, author: Aut
     return submitted._tag === "Added"
   })
 
-export const importEntry = ({ entries }: Memory, projectId: string, author: Author) => {
+/** `take` checks and collects them; `keep` stores those that are new, and gives their number. */
+export const importEntries = ({ said }: Memory, projectId: string, author: Author) => {
   const occurrence = occurrences()
-  return Effect.fnUntraced(function* (text: EntryText) {
+  const taken: Array<SaidEntry> = []
+  const take = Effect.fnUntraced(function* (text: EntryText) {
     const at = new Date(`${text.day}T00:00:00Z`)
     if (Number.isNaN(at.getTime()) || !at.toISOString().startsWith(text.day)) {
       return yield* refuseInput([{ path: "day", message: `There is no day ${text.day}.` }])
     }
-    const entry = yield* Effect.fromResult(
+    const { importance, ...entry } = yield* Effect.fromResult(
       readAll({
         agentName: readAgentName(text.agentName, "agent"),
         type: readOneOf(memoryTypes, text.type, "type"),
@@ -78,16 +81,10 @@ export const importEntry = ({ entries }: Memory, projectId: string, author: Auth
       }),
     )
     const nth = occurrence(entry.agentName, entry.type, entry.content)
-    if ((yield* entries.countSame(projectId, entry)) >= nth) return false
-    const { importance, ...rest } = entry
-    yield* entries.insert(
-      projectId,
-      { ...rest, importance: rankOf(importance), sessionId: null, derivedFrom: [] },
-      author,
-      at.toISOString(),
-    )
-    return true
+    taken.push({ ...entry, importance: rankOf(importance), createdAt: at.toISOString(), nth })
+    return false
   })
+  return { take, keep: Effect.suspend(() => said.insertMissing(projectId, taken, author)) }
 }
 
 /** A session that is open is not ended by a file. */

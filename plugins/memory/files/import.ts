@@ -6,11 +6,11 @@ import { Effect, Result } from "effect"
 import type { Refusal } from "#core/refusal.ts"
 import type { DatabaseUnavailable } from "#core/sql.ts"
 import type { Author } from "#plugins/memory/author.ts"
-import { type Place, textOfPlace } from "#plugins/memory/files/contained.ts"
+import { FileRefused, maxFile, type Place, textOfPlace } from "#plugins/memory/files/contained.ts"
 import { readDecisions } from "#plugins/memory/files/decision-files.ts"
 import { inFolder } from "#plugins/memory/files/folder.ts"
 import { readInboxFile, readNowFile } from "#plugins/memory/files/front-matter-files.ts"
-import { importDecision, importEntry, importNow, importProposal } from "#plugins/memory/files/import-rows.ts"
+import { importDecision, importEntries, importNow, importProposal } from "#plugins/memory/files/import-rows.ts"
 import { readHistory, readPatterns } from "#plugins/memory/files/memory-files.ts"
 import { places } from "#plugins/memory/files/places.ts"
 import type { Memory } from "#plugins/memory/memory.ts"
@@ -32,6 +32,10 @@ export interface Imported {
 
 const maxFiles = 2_000
 const maxTold = 200
+/** Bytes of a file that holds one entry: all that the texts of one may have, and their escapes. */
+const maxEntryFile = 262_144
+/** Characters of all files together: they are in memory at the same time. */
+const maxTogether = 67_108_864
 
 interface Found {
   readonly file: string
@@ -42,27 +46,34 @@ interface Found {
 const gather = (workingDirectory: string) =>
   inFolder(workingDirectory, async (folder) => {
     const skipped: Array<Skipped> = []
-    const take = async (place: Place): Promise<ReadonlyArray<Found>> => {
+    const skip = (place: Place, reason: string) => void skipped.push({ file: textOfPlace(place), reason })
+    let left = maxTogether
+    const read = async (place: Place, maximum: number): Promise<ReadonlyArray<Found>> => {
       try {
-        const text = await folder.read(place)
+        const text = await folder.read(place, Math.min(maximum, left))
+        left -= text?.length ?? 0
         return text === undefined ? [] : [{ file: textOfPlace(place), text }]
       } catch (error) {
-        skipped.push({
-          file: textOfPlace(place),
-          reason: error instanceof Error ? error.message : "It cannot be read.",
-        })
+        // what the system says may hold paths of this machine
+        skip(place, error instanceof FileRefused ? error.message : "It cannot be read.")
         return []
       }
     }
-    const all = async (list: ReadonlyArray<Place>) => (await Promise.all(list.slice(0, maxFiles).map(take))).flat()
+    const all = async (list: ReadonlyArray<Place>, maximum: number) => {
+      const found: Array<Found> = []
+      for (const place of list.slice(0, maxFiles)) found.push(...(await read(place, maximum)))
+      for (const place of list.slice(maxFiles)) skip(place, `Only the first ${maxFiles} files are read.`)
+      return found
+    }
     const names = await folder.list(places.inboxFolder)
     const agents = await folder.folders(places.agentsFolder)
+    const proposals = names.filter((name) => name.endsWith(".md"))
     return {
-      inbox: await all(names.filter((name) => name.endsWith(".md")).map(places.inbox)),
-      histories: await all(agents.map(places.history)),
-      decisions: await take(places.decisions),
-      patterns: await take(places.patterns),
-      now: await take(places.now),
+      inbox: await all(proposals.map(places.inbox), maxEntryFile),
+      histories: await all(agents.map(places.history), maxFile),
+      decisions: await read(places.decisions, maxFile),
+      patterns: await read(places.patterns, maxFile),
+      now: await read(places.now, maxEntryFile),
       skipped,
     }
   })
@@ -102,14 +113,15 @@ export const importMemory = (memory: Memory) =>
       (text) => [readInboxFile(text)],
       importProposal(memory, projectId, author),
     )
-    const entry = importEntry(memory, projectId, author)
-    const histories = yield* each(found.histories, readHistory, entry)
-    const patterns = yield* each(found.patterns, readPatterns, entry)
+    const entries = importEntries(memory, projectId, author)
+    yield* each(found.histories, readHistory, entries.take)
+    yield* each(found.patterns, readPatterns, entries.take)
+    const memories = yield* entries.keep
     const sessions = yield* each(found.now, (text) => [readNowFile(text)], importNow(memory, projectId))
     const result: Imported = {
       imported,
       decisions,
-      memories: histories + patterns,
+      memories,
       sessions,
       skipped: skipped.slice(0, maxTold),
     }

@@ -1,6 +1,6 @@
 /** `.squad/agents/{name}/history.md` and `.svc/context/patterns.md`. Pure. */
 import type { Entry } from "#plugins/memory/entry-store.ts"
-import { blockOf, escapeBlock, sectionsOf } from "#plugins/memory/files/markdown.ts"
+import { blockOf, escapeBlock, markOf, sectionsOf, unmarked, unmarkedSection } from "#plugins/memory/files/markdown.ts"
 import { importanceOf } from "#plugins/memory/values.ts"
 
 export interface EntryText {
@@ -17,12 +17,17 @@ type Written = Pick<Entry, "agentName" | "type" | "importance" | "tags" | "conte
 
 const dayOf = ({ createdAt }: Written): string => createdAt.slice(0, "2026-11-21".length)
 
-const body = ({ importance, tags, content }: Written): string => {
+const section = (heading: string, agentName: string, { importance, tags, content }: Written): string => {
   const known = [
     ...(importance === 2 ? [] : [`importance: ${importanceOf(importance)}`]),
     ...(tags.length === 0 ? [] : [`tags: ${tags.join(",")}`]),
   ]
-  return `${known.length === 0 ? "" : `<!-- ${known.join("; ")} -->\n`}\n${escapeBlock(content)}\n`
+  const mark = markOf(heading, agentName, content, ...known)
+  return [
+    `${heading} ${mark}`,
+    ...(known.length === 0 ? [] : [`<!-- ${known.join("; ")} --> ${mark}`]),
+    `\n${escapeBlock(content)}\n\n${mark}\n`,
+  ].join("\n")
 }
 
 const historyHeading = "# History of "
@@ -32,12 +37,12 @@ export const historyFile = (agents: ReadonlyArray<readonly [string, ReadonlyArra
   agents
     .flatMap(([agentName, entries]) => [
       `${historyHeading}${agentName}\n`,
-      ...entries.map((entry) => `### [${entry.type}] ${dayOf(entry)}\n${body(entry)}`),
+      ...entries.map((entry) => section(`### [${entry.type}] ${dayOf(entry)}`, agentName, entry)),
     ])
     .join("\n")
 
 export const patternsFile = (patterns: ReadonlyArray<Written>): string =>
-  ["# Patterns\n", ...patterns.map((entry) => `### ${entry.agentName} ${dayOf(entry)}\n${body(entry)}`)].join("\n")
+  ["# Patterns\n", ...patterns.map((entry) => section(`### ${entry.agentName} ${dayOf(entry)}`, "", entry))].join("\n")
 
 const known = /^<!-- (?:importance: (\w+))?(?:; )?(?:tags: (.*))? -->$/
 
@@ -45,7 +50,7 @@ const entryOf = (
   heading: { readonly agentName: string; readonly type: string; readonly day: string },
   lines: ReadonlyArray<string>,
 ): EntryText => {
-  const found = known.exec(lines[0] ?? "")
+  const found = known.exec(unmarked(lines[0] ?? ""))
   return {
     ...heading,
     importance: found?.[1] ?? "medium",
@@ -59,14 +64,16 @@ export const readHistory = (text: string): ReadonlyArray<EntryText | undefined> 
   sectionsOf(text, /^# /).flatMap(([top = "", ...lines]) => {
     if (!top.startsWith(historyHeading)) return []
     const agentName = top.slice(historyHeading.length)
-    return sectionsOf(lines.join("\n"), /^### /).map(([heading = "", ...rest]) => {
+    return sectionsOf(lines.join("\n"), /^### /).map((section) => {
+      const [heading = "", ...rest] = unmarkedSection(section) ?? []
       const [, type, day] = /^### \[(\w+)\] (\d{4}-\d\d-\d\d)\s*$/.exec(heading) ?? []
       return type === undefined || day === undefined ? undefined : entryOf({ agentName, type, day }, rest)
     })
   })
 
 export const readPatterns = (text: string): ReadonlyArray<EntryText | undefined> =>
-  sectionsOf(text, /^### /).map(([heading = "", ...rest]) => {
+  sectionsOf(text, /^### /).map((section) => {
+    const [heading = "", ...rest] = unmarkedSection(section) ?? []
     const [, agentName, day] = /^### (.*) (\d{4}-\d\d-\d\d)\s*$/.exec(heading) ?? []
     return agentName === undefined || day === undefined ? undefined : entryOf({ agentName, type: "pattern", day }, rest)
   })

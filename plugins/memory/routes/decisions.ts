@@ -1,8 +1,10 @@
 /** Decisions over HTTP. */
 import { Effect, Schema } from "effect"
+import type { Caller } from "#core/auth/caller.ts"
 import { PageOf, pageOf, pageQuery, windowOf } from "#core/page.ts"
 import { access, reply, route } from "#core/route.ts"
 import { DecisionAnswer, decisionAnswer } from "#plugins/memory/answers.ts"
+import type { Decision } from "#plugins/memory/decision-store.ts"
 import type { Memory } from "#plugins/memory/memory.ts"
 import { agentName, ById, field, type Nothing, rowId, tag } from "#plugins/memory/routes/input.ts"
 import { decisionStatuses, decisionTypes } from "#plugins/memory/values.ts"
@@ -37,7 +39,15 @@ const List = PageOf(DecisionAnswer)
 const ByDecision = Schema.Struct({ id: Schema.String, decisionId: rowId })
 type ByDecision = typeof ByDecision.Type
 
-export const decisionRoutes = ({ decisions, authors }: Memory) => {
+export const decisionRoutes = ({ decisions, authors, foreignText }: Memory) => {
+  /** A coordinator is given decisions of others that nobody vouched for, too. */
+  const noteDoubtful = Effect.fnUntraced(function* (caller: Caller, given: ReadonlyArray<Decision>) {
+    if (caller.kind !== "run") return
+    const { runId } = caller
+    const doubtful = given.some(({ trustState, sourceRunId }) => trustState !== "approved" && sourceRunId !== runId)
+    if (doubtful) yield* foreignText.note(runId)
+  })
+
   const create = route<ById, Nothing, typeof CreateBody.Type, DecisionAnswer>({
     method: "POST",
     path,
@@ -73,6 +83,7 @@ export const decisionRoutes = ({ decisions, authors }: Memory) => {
       const approved = caller.kind === "run" && !caller.coordinator
       const filter = { agentName: agent, type, status: status === "all" ? undefined : status, approved }
       const rows = yield* decisions.list(params.id, filter, window)
+      yield* noteDoubtful(caller, rows)
       return pageOf(window, rows.map(decisionAnswer), window.paged ? yield* decisions.count(params.id, filter) : 0)
     }),
   })
@@ -85,7 +96,11 @@ export const decisionRoutes = ({ decisions, authors }: Memory) => {
     tag,
     params: ByDecision,
     answer: DecisionAnswer,
-    handle: ({ params }) => Effect.map(decisions.get(params.id, params.decisionId), decisionAnswer),
+    handle: Effect.fn("memory.decisions.get")(function* ({ params, caller }) {
+      const decision = yield* decisions.get(params.id, params.decisionId)
+      yield* noteDoubtful(caller, [decision])
+      return decisionAnswer(decision)
+    }),
   })
 
   const update = route<ByDecision, Nothing, typeof UpdateBody.Type, DecisionAnswer>({
@@ -99,7 +114,9 @@ export const decisionRoutes = ({ decisions, authors }: Memory) => {
     answer: DecisionAnswer,
     handle: Effect.fn("memory.decisions.update")(function* ({ params, body, caller }) {
       const author = yield* authors.ofCaller(caller)
-      return decisionAnswer(yield* decisions.update(params.id, params.decisionId, body, author))
+      const decision = yield* decisions.update(params.id, params.decisionId, body, author)
+      yield* noteDoubtful(caller, [decision])
+      return decisionAnswer(decision)
     }),
   })
 

@@ -125,6 +125,7 @@ export const entryRoutes = ({ entries, authors }: Memory) => {
     handle: Effect.fn("memory.entries.promote")(function* ({ params, caller }) {
       const author = yield* authors.ofCaller(caller)
       const { entry, heldBackBy } = yield* entries.promote(params.id, params.name, params.memId, author)
+      if (caller.kind === "run") yield* entries.noteReads(caller.runId, [entry.id])
       return { ...memoryAnswer(entry), heldBackBy }
     }),
   })

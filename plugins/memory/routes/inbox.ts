@@ -29,7 +29,7 @@ const List = PageOf(InboxAnswer)
 const ByEntry = Schema.Struct({ id: Schema.String, entryId: rowId })
 type ByEntry = typeof ByEntry.Type
 
-export const inboxRoutes = ({ inbox, authors }: Memory) => {
+export const inboxRoutes = ({ inbox, authors, foreignText }: Memory) => {
   const submit = route<ById, Nothing, typeof SubmitBody.Type, InboxAnswer>({
     method: "POST",
     path,
@@ -56,10 +56,17 @@ export const inboxRoutes = ({ inbox, authors }: Memory) => {
     params: ById,
     query: ListQuery,
     answer: List,
-    handle: Effect.fn("memory.inbox.list")(function* ({ params, query: { agent, type, status = "pending", ...page } }) {
+    handle: Effect.fn("memory.inbox.list")(function* ({
+      params,
+      query: { agent, type, status = "pending", ...page },
+      caller,
+    }) {
       const window = windowOf(page)
       const filter = { agentName: agent, type, status: status === "all" ? undefined : status }
       const rows = yield* inbox.list(params.id, filter, window)
+      if (caller.kind === "run" && rows.some(({ sourceRunId }) => sourceRunId !== caller.runId)) {
+        yield* foreignText.note(caller.runId)
+      }
       return pageOf(window, rows.map(inboxAnswer), window.paged ? yield* inbox.count(params.id, filter) : 0)
     }),
   })

@@ -1,10 +1,12 @@
 /** Sessions of a project over HTTP. */
 import { Effect, Schema } from "effect"
+import type { Caller } from "#core/auth/caller.ts"
 import { PageOf, pageOf, pageQuery, windowOf } from "#core/page.ts"
 import { access, reply, route } from "#core/route.ts"
 import { SessionAnswer, sessionAnswer } from "#plugins/memory/answers.ts"
 import type { Memory } from "#plugins/memory/memory.ts"
 import { ById, field, type Nothing, rowId, tag } from "#plugins/memory/routes/input.ts"
+import type { Session } from "#plugins/memory/session-store.ts"
 
 const path = "/api/projects/{id}/sessions"
 
@@ -16,7 +18,17 @@ const List = PageOf(SessionAnswer)
 const BySession = Schema.Struct({ id: Schema.String, sessionId: rowId })
 type BySession = typeof BySession.Type
 
-export const sessionRoutes = ({ sessions, authors }: Memory) => {
+export const sessionRoutes = ({ sessions, authors, foreignText }: Memory) => {
+  /** Whether an agent is given what nobody vouched for is noted. */
+  const told = Effect.fnUntraced(function* (caller: Caller, given: ReadonlyArray<Session>) {
+    if (caller.kind === "run" && given.some(({ trusted }) => !trusted)) yield* foreignText.note(caller.runId)
+    return given.map(sessionAnswer)
+  })
+  const toldOne = Effect.fnUntraced(function* (caller: Caller, session: Session) {
+    yield* told(caller, [session])
+    return sessionAnswer(session)
+  })
+
   const writes = access.project("contributor", "id", "any")
   const reads = access.project("viewer", "id", "any")
 
@@ -32,7 +44,8 @@ export const sessionRoutes = ({ sessions, authors }: Memory) => {
     statuses: [201],
     refuses: ["conflict"],
     handle: Effect.fn("memory.sessions.start")(function* ({ params, body, caller }) {
-      return reply.json(201, sessionAnswer(yield* sessions.start(params.id, body, yield* authors.ofCaller(caller))))
+      const started = yield* sessions.start(params.id, body, yield* authors.ofCaller(caller))
+      return reply.json(201, sessionAnswer(started))
     }),
   })
 
@@ -44,7 +57,9 @@ export const sessionRoutes = ({ sessions, authors }: Memory) => {
     tag,
     params: ById,
     answer: SessionAnswer,
-    handle: ({ params }) => Effect.map(sessions.open(params.id), sessionAnswer),
+    handle: Effect.fn("memory.sessions.current")(function* ({ params, caller }) {
+      return yield* toldOne(caller, yield* sessions.open(params.id))
+    }),
   })
 
   const updateCurrent = route<ById, Nothing, typeof UpdateBody.Type, SessionAnswer>({
@@ -57,7 +72,8 @@ export const sessionRoutes = ({ sessions, authors }: Memory) => {
     body: UpdateBody,
     answer: SessionAnswer,
     handle: Effect.fn("memory.sessions.updateCurrent")(function* ({ params, body, caller }) {
-      return sessionAnswer(yield* sessions.changeOpen(params.id, body, yield* authors.ofCaller(caller)))
+      const author = yield* authors.ofCaller(caller)
+      return yield* toldOne(caller, yield* sessions.changeOpen(params.id, body, author))
     }),
   })
 
@@ -70,10 +86,10 @@ export const sessionRoutes = ({ sessions, authors }: Memory) => {
     params: ById,
     query: ListQuery,
     answer: List,
-    handle: Effect.fn("memory.sessions.list")(function* ({ params, query }) {
+    handle: Effect.fn("memory.sessions.list")(function* ({ params, query, caller }) {
       const window = windowOf(query)
-      const rows = yield* sessions.list(params.id, window)
-      return pageOf(window, rows.map(sessionAnswer), window.paged ? yield* sessions.count(params.id) : 0)
+      const rows = yield* told(caller, yield* sessions.list(params.id, window))
+      return pageOf(window, rows, window.paged ? yield* sessions.count(params.id) : 0)
     }),
   })
 
@@ -88,7 +104,7 @@ export const sessionRoutes = ({ sessions, authors }: Memory) => {
     answer: SessionAnswer,
     handle: Effect.fn("memory.sessions.update")(function* ({ params, body, caller }) {
       const author = yield* authors.ofCaller(caller)
-      return sessionAnswer(yield* sessions.change(params.id, params.sessionId, body, author))
+      return yield* toldOne(caller, yield* sessions.change(params.id, params.sessionId, body, author))
     }),
   })
 
