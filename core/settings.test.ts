@@ -16,6 +16,7 @@ describe("the settings", () => {
     expect(settings.MemoryContext).toEqual({ MaxItems: 20, MaxTokens: 4_000 })
     expect(settings.Coordinator).toEqual({
       SubtaskStallTimeoutMinutes: 5,
+      MaxParallelSubtasks: 4,
       AssemblyBuildTestTimeoutMinutes: 20,
       AssemblyBuildTestStallTimeoutMinutes: 12,
       PodLeaseStaleTtlSeconds: 120,

@@ -98,6 +98,10 @@ export interface Comparison {
   readonly fileContent: (path: string) => Answer<FileContent>
 }
 
+/** What stands at the end of a diff that was cut. No line of a diff begins like it. */
+export const cutLine = (maxBytes: number): string => `\n(The diff was cut here: it is longer than ${maxBytes} bytes.)\n`
+export const isCut = (diff: string): boolean => /\n\(The diff was cut here: [^\n]*\)\n$/.test(diff)
+
 /** Where a run's work is; enough to find it again on any start of the service. */
 export interface Place {
   readonly runId: string

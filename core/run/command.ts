@@ -18,7 +18,8 @@ export type RunCommand =
     }
   | { readonly _tag: "RequestChanges"; readonly comment: string; readonly by: string; readonly maxRevisions: number }
   | { readonly _tag: "Decline"; readonly by: string }
-  | { readonly _tag: "Approve"; readonly by: string }
+  /** `treeHash`: what was looked at; it is refused where that is not what would be merged any more. */
+  | { readonly _tag: "Approve"; readonly by: string; readonly treeHash?: string | null }
   /** Commit and merge without a review decision: first the slot, then the merge. */
   | { readonly _tag: "TakeCommitSlot"; readonly by: string }
   | { readonly _tag: "ReleaseCommitSlot"; readonly reason: string; readonly treeHash?: string }
@@ -92,6 +93,8 @@ export interface Guard {
   readonly childOnly: boolean
   /** The row's `revisions` must be below this. */
   readonly revisionsBelow: number
+  /** The row's `treeHash` must be this; null: any. */
+  readonly treeHash: string | null
 }
 
 const anyRevisions = 2_147_483_647
@@ -100,4 +103,5 @@ export const guardOf = (command: RunCommand): Guard => ({
   from: rules[command._tag].from,
   childOnly: rules[command._tag].childOnly ?? false,
   revisionsBelow: command._tag === "RequestChanges" ? command.maxRevisions : anyRevisions,
+  treeHash: (command._tag === "Approve" ? command.treeHash : null) ?? null,
 })

@@ -58,17 +58,19 @@ export class RunControl extends Context.Service<RunControl, RunControlShape>()("
         return runId
       })
 
-      /** The run that waits with this command: this one, or a run below it that told it so. */
+      /** The run that waits with this command, else one that did: this one, or a run below it that told it so. */
       const shellOwnerOf = Effect.fnUntraced(function* (runId: string, commandHash: string) {
         const hash = bareHash(commandHash)
         let level: ReadonlyArray<string> = [runId]
+        let decided: string | undefined
         for (let depth = 0; depth < maxLineage && level.length > 0; depth++) {
           const states = yield* Effect.forEach(level, read)
           const found = states.findIndex(({ state }) => state.shell.get(hash)?.state === "pending")
           if (found >= 0) return level[found] ?? runId
+          decided ??= level[states.findIndex(({ state }) => state.shell.has(hash))]
           level = [...new Set(states.flatMap(({ state }) => [...state.children.values()]))]
         }
-        return runId
+        return decided ?? runId
       })
 
       /** What was decided for more than one call may be what others wait for. */

@@ -119,6 +119,12 @@ describe("a run", () => {
     expect(told).toEqual(events[command._tag])
   })
 
+  it("is approved as what was looked at, and as nothing else", () => {
+    const looked = { ...commands.Approve, treeHash: "t1" } as RunCommand // the tag does not change
+    expect(outcome({ ...child(A), treeHash: "t1" }, looked)).toBe(M)
+    expect(outcome({ ...child(A), treeHash: "t2" }, looked)).toBe("refused worktree_changed")
+  })
+
   it("says the status it is in when it refuses", () => {
     const refused = decide(child("declined"), commands.Approve)
     expect(Result.isFailure(refused) && refused.failure.extra).toEqual({ status: "declined" })

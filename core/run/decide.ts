@@ -62,6 +62,9 @@ export const decide = (state: RunState, command: RunCommand): Result.Result<Deci
     if (guard.childOnly && state.parentRunId === null)
       return Result.fail(refuse("conflict", { message: "Only a child run is assembled." }))
     if (state.revisions >= guard.revisionsBelow) return Result.fail(refuseRevision(state))
+    if (guard.treeHash !== null && state.treeHash !== guard.treeHash) {
+      return Result.fail(refuse("worktree_changed", { extra: { status: state.status } }))
+    }
     const change = changeOf(command)
     return Result.succeed({ _tag: "Change", change, events: eventsOf(evolve(state, change), command) })
   }

@@ -1,16 +1,12 @@
 /** What a run changed: the tree, the list of files, one file. Whoever may not see the run learns nothing: 404. */
 import { Effect, Schema } from "effect"
-import {
-  type ChangeFilter,
-  type CheckoutFailed,
-  Checkouts,
-  type FileChange,
-  type TreeNode,
-} from "#core/ports/checkouts.ts"
+import type { ChangeFilter, CheckoutFailed, Checkouts, FileChange, TreeNode } from "#core/ports/checkouts.ts"
 import { redact } from "#core/redaction.ts"
 import { type Refusal, refuse } from "#core/refusal.ts"
 import { access, type Route, route } from "#core/route.ts"
+import type { Run } from "#core/run/run.ts"
 import { Runs } from "#core/run/runs.ts"
+import { makeShownWork, type ShownWork } from "#core/run/shown-work.ts"
 import { diffStatuses } from "#core/run/status.ts"
 
 const tag = "Runs"
@@ -89,22 +85,33 @@ export const checkoutRefusal = ({ kind, message }: CheckoutFailed): Refusal => {
 /** A file request ends in `/content` where the content is wanted, and not what changed. */
 const contentSuffix = "/content"
 
+/** Work that failed may hold what should not be shown. */
+const mayShowDiff = (run: Run): boolean => diffStatuses.includes(run.status) || run.endedAt === null
+const mayShowContent = (run: Run): boolean => run.status !== "failed" && run.status !== "cancelled"
+
 export const fileRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Checkouts> = Effect.gen(function* () {
   const runs = yield* Runs
-  const checkouts = yield* Checkouts
-
-  /** Undefined where the run has no checkout (yet): it changed nothing that could be shown. */
-  const open = Effect.fnUntraced(function* (runId: string) {
-    const run = yield* runs.get(runId)
-    if (run.repository === null || run.worktreeBranch === null) return undefined
-    const checkout = yield* checkouts
-      .open({ runId, repository: run.repository })
-      .pipe(Effect.catchTag("CheckoutFailed", ({ kind }) => Effect.succeed(kind === "not_found" ? undefined : null)))
-    if (checkout === null) return yield* refuse("worktree_unavailable")
-    return checkout === undefined ? undefined : { run, checkout }
-  })
+  const workOf = yield* makeShownWork
 
   const shown = <A>(effect: Effect.Effect<A, CheckoutFailed>) => Effect.mapError(effect, checkoutRefusal)
+
+  const open = Effect.fnUntraced(function* (runId: string) {
+    const run = yield* runs.get(runId)
+    const work = yield* shown(workOf(run))
+    return work === undefined ? undefined : { run, work }
+  })
+
+  const contentOf = Effect.fnUntraced(function* (run: Run, work: ShownWork, path: string) {
+    const file = yield* work.fileContent(path)
+    const content = file.content === null || !mayShowContent(run) ? null : redact(file.content)
+    return { path: file.path, content, is_binary: file.isBinary, language: file.language }
+  })
+
+  const diffOf = Effect.fnUntraced(function* (run: Run, work: ShownWork, path: string) {
+    const file = yield* work.fileDiff(path)
+    const diff = file.diff === null || !mayShowDiff(run) ? null : redact(file.diff)
+    return { path: file.path, diff, status: file.status, is_binary: file.isBinary }
+  })
 
   return [
     route<ById, Record<never, never>, undefined, ReadonlyArray<typeof TreeEntry.Type>>({
@@ -116,8 +123,7 @@ export const fileRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Check
       answer: Schema.Array(TreeEntry),
       handle: Effect.fn("files.workspace")(function* ({ params }) {
         const found = yield* open(params.id)
-        if (found === undefined) return []
-        return (yield* shown(checkouts.tree(found.checkout))).map(treeEntry)
+        return found === undefined ? [] : (yield* shown(found.work.tree)).map(treeEntry)
       }),
     }),
     route<ById, typeof FilesQuery.Type, undefined, ReadonlyArray<typeof FileEntry.Type>>({
@@ -132,7 +138,7 @@ export const fileRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Check
         const found = yield* open(params.id)
         if (found === undefined) return []
         const merged = found.run.status === "merged"
-        const files = yield* shown(checkouts.files(found.checkout, query.filter ?? "all"))
+        const files = yield* shown(found.work.files(query.filter ?? "all"))
         return files.map((file) => fileEntry(file, merged))
       }),
     }),
@@ -146,22 +152,18 @@ export const fileRoutes: Effect.Effect<ReadonlyArray<Route>, never, Runs | Check
       handle: Effect.fn("files.one")(function* ({ params }) {
         const found = yield* open(params.id)
         if (found === undefined) return yield* refuse("file_not_found")
-        const { run, checkout } = found
-        if (params.path.endsWith(contentSuffix)) {
-          const path = params.path.slice(0, -contentSuffix.length)
-          const file = yield* shown(checkouts.fileContent(checkout, path))
-          const content = file.content === null ? null : redact(file.content)
-          return { path: file.path, content, is_binary: file.isBinary, language: file.language }
-        }
-        const file = yield* shown(checkouts.fileDiff(checkout, params.path))
-        // work that failed may hold what should not be shown
-        const visible = file.diff !== null && (diffStatuses.includes(run.status) || run.endedAt === null)
-        return {
-          path: file.path,
-          diff: visible ? redact(file.diff ?? "") : null,
-          status: file.status,
-          is_binary: file.isBinary,
-        }
+        const { run, work } = found
+        const diff = diffOf(run, work, params.path)
+        if (!params.path.endsWith(contentSuffix)) return yield* shown(diff)
+        const content = contentOf(run, work, params.path.slice(0, -contentSuffix.length))
+        // a file of the name `content` is in no file, but in a folder
+        return yield* shown(
+          Effect.catchIf(
+            content,
+            ({ kind }) => kind === "not_found",
+            () => diff,
+          ),
+        )
       }),
     }),
   ]

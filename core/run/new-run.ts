@@ -1,5 +1,6 @@
 /** What a run is started with, and the events that open its log. */
 import type { NewEvent } from "#core/event.ts"
+import { newId } from "#core/ids.ts"
 import { ApprovalPolicySelected, RunStarted } from "#core/run/events/run.ts"
 import { isCoordinator, type Run } from "#core/run/run.ts"
 
@@ -66,6 +67,7 @@ const policySelected = (run: Run, policy: LaunchPolicy): NewEvent =>
     settingsUpdatedAt: policy.settingsUpdatedAt ?? null,
     inheritedFromRunId: policy.inheritedFromRunId ?? null,
     safeTools: policy.safeTools,
+    policySnapshotId: newId(),
   })
 
 /** The same run again, for the person who asked. */

@@ -47,6 +47,8 @@ layer(coreServices(), { excludeTestServices: true, timeout: "60 seconds" })("a r
       const again = yield* go({ _tag: "RequestChanges", comment: "more", by: "eve", maxRevisions: 3 })
       expect(again).toMatchObject({ status: "in_progress", revisions: 1, reviewReadyAt: null, endedAt: null })
       yield* go({ ...review, treeHash: "t2" })
+      const late = yield* Effect.flip(go({ _tag: "Approve", by: "eve", treeHash: "t1" }))
+      expect(late).toMatchObject({ code: "worktree_changed" })
       expect(yield* go({ _tag: "Approve", by: "eve" })).toMatchObject({ status: "merging", reviewedBy: "eve" })
       yield* go({ _tag: "BlockMerge", reason: "dirty tree" })
       yield* go({ _tag: "TakeCommitSlot", by: "ada" })

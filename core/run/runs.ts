@@ -36,13 +36,18 @@ export interface Guarded {
   readonly fence?: number
 }
 
+export interface Transition extends Guarded {
+  /** Told before the events of the command, and only where it changes the run. */
+  readonly events?: ReadonlyArray<NewEvent>
+}
+
 export interface RunsShape {
   /** A new run with its first events. A child takes project and submitter from its parent. */
   readonly create: (spec: NewRun) => Answer<Run>
   readonly get: (runId: string) => Answer<Run>
   readonly search: RunSearch
   /** Carries out one command, or gives the run as it is where that was done before, or refuses. */
-  readonly transition: (runId: string, command: RunCommand, options?: Guarded) => Answer<Transitioned>
+  readonly transition: (runId: string, command: RunCommand, options?: Transition) => Answer<Transitioned>
   /** Facts beside the status, with the events that tell of them. */
   readonly record: (runId: string, facts: RunFacts, events: ReadonlyArray<NewEvent>, options?: Guarded) => Answer<Run>
   /** Ends the run and every active run below it. `changed: false`: it had ended before. */
@@ -130,7 +135,7 @@ export class Runs extends Context.Service<Runs, RunsShape>()("core/Runs") {
       })
 
       const transition = Effect.fn("Runs.transition")(
-        function* (runId: string, command: RunCommand, { fence }: Guarded = {}) {
+        function* (runId: string, command: RunCommand, { fence, events = [] }: Transition = {}) {
           for (let attempt = 0; attempt < raceRetries; attempt++) {
             const run = yield* store.change(runId, guardOf(command), changeOf(command), fence)
             if (run !== undefined) {
@@ -140,7 +145,7 @@ export class Runs extends Context.Service<Runs, RunsShape>()("core/Runs") {
                 yield* work.change(runId, { stage: "turn", instruction, raiRevisions: 0 })
               }
               yield* work.wake(runId)
-              yield* log.append(runId, eventsOf(run, command))
+              yield* log.append(runId, [...events, ...eventsOf(run, command)])
               return { run, changed: true }
             }
             const explained = yield* explain(runId, command, fence)

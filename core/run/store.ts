@@ -83,6 +83,7 @@ export const makeRunStore = (sql: SqlShape) => {
            and status = any(${guard.from}::text[])
            and (parent_run_id is not null or not ${guard.childOnly}::boolean)
            and revisions < ${guard.revisionsBelow}
+           and (${guard.treeHash}::text is null or tree_hash = ${guard.treeHash})
            and fence = coalesce(${fence ?? null}::bigint, fence)
         returning ${all}`,
       (rows) => rows[0],

@@ -12,7 +12,7 @@ import { isPast } from "#core/run/control/decide.ts"
 import { makeControlDesk } from "#core/run/control/desk.ts"
 import { type OpenRequest, openRequests, overdue } from "#core/run/control/open-requests.ts"
 import { bareHash, type ControlState, controlTypes } from "#core/run/control/state.ts"
-import { type ToolUse, verdict } from "#core/run/control/verdict.ts"
+import { policySnapshotOf, type ToolUse, verdict } from "#core/run/control/verdict.ts"
 import {
   ChildApprovalRequired,
   ChildQuestion,
@@ -145,7 +145,7 @@ export class RunWaits extends Context.Service<RunWaits, RunWaitsShape>()("core/R
                   decisionId: newId(),
                   toolName: call.toolName,
                   approvalSource: said.source,
-                  policySnapshotId: control.lineage[0].policySnapshotId,
+                  policySnapshotId: policySnapshotOf(control),
                   previewTarget: null,
                   targetPort: null,
                   ...(call.url === undefined ? {} : { url: call.url }),

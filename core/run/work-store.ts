@@ -46,10 +46,12 @@ export const makeWorkStore = (sql: SqlShape) => ({
       (rows) => rows[0],
     ),
 
-  /** A worker looks at the run soon, wherever it is; its parent's driver hears of it as well. */
+  /** A worker looks at the run soon, wherever it is; its parent's driver hears of it as well. An ended one rests for good. */
   wake: (runId: string) => sql`
     with woken as (
-      update run_work w set due_at = case when r.ended_at is null then now() end, wakes = wakes + 1
+      update run_work w
+         set due_at = case when r.ended_at is null then now() end, wakes = wakes + 1,
+             waits_for = case when r.ended_at is null then w.waits_for else '{}' end
         from runs r where r.run_id = w.run_id and w.run_id = ${runId}
     )
     select pg_notify(${workChannel}, id::text)
@@ -102,10 +104,10 @@ export const makeWorkStore = (sql: SqlShape) => ({
   release: (runId: string, fence: number, pauseSeconds: number) => sql`
     with mine as (
       update runs set lease_owner = null, lease_until = null where run_id = ${runId} and fence = ${fence}
-      returning run_id
+      returning run_id, ended_at
     )
     update run_work w
-       set due_at = now() + make_interval(secs => ${pauseSeconds}), attempts = greatest(attempts - 1, 0)
+       set due_at = case when mine.ended_at is null then now() + make_interval(secs => ${pauseSeconds}) end, attempts = greatest(attempts - 1, 0)
       from mine where w.run_id = mine.run_id`,
 
   /** Holds the row of an active run that this fence owns, until the transaction ends; false where it is not so. */

@@ -30,6 +30,7 @@ const CoordinatorFields = section(
       min: 1,
       max: dayMinutes,
     }),
+    MaxParallelSubtasks: integer("Subtasks of one plan that are worked on at the same time.", 4, { min: 1, max: 20 }),
     AssemblyBuildTestTimeoutMinutes: integer("Minutes for Build & Test of an assembly.", 20, {
       min: 1,
       max: dayMinutes,

@@ -25,6 +25,13 @@ export type Action =
       readonly childRunId: string
       readonly instruction: string
     }
+  /** On autopilot: what a person would be asked, by a child or (null) by the outcome spec. */
+  | {
+      readonly _tag: "AnswerQuestion"
+      readonly childRunId: string | null
+      readonly requestId: string
+      readonly question: string
+    }
   /** The work of these subtasks, in this order, onto the branch that the run began at. */
   | { readonly _tag: "Integrate"; readonly order: ReadonlyArray<number> }
   | { readonly _tag: "RunGate"; readonly gate: Gate; readonly gateId: string }

@@ -53,6 +53,15 @@ export type Change =
       readonly redispatched: boolean
       readonly at: number
     }
+  /** By the coordinator on autopilot, in place of a person. */
+  | {
+      readonly _tag: "QuestionAnswered"
+      /** Null: the outcome spec asked it. */
+      readonly childRunId: string | null
+      readonly requestId: string
+      readonly question: string
+      readonly answer: string
+    }
   | {
       readonly _tag: "DependentsMoved"
       readonly blocked: ReadonlyArray<number>

@@ -4,7 +4,7 @@ import { EventLog } from "#core/event-log.ts"
 import { Runs } from "#core/run/runs.ts"
 import { Sql } from "#core/sql.ts"
 import { steer } from "#runtime/coordinator/command/steer.ts"
-import { type Decided, reviewAssembly } from "#runtime/coordinator/command.ts"
+import { type Decided, rearm, reviewAssembly } from "#runtime/coordinator/command.ts"
 import { driveCoordinator } from "#runtime/coordinator/coordinator.ts"
 import type { Stamp } from "#runtime/coordinator/outcome.ts"
 import type { CoordinatorState } from "#runtime/coordinator/state.ts"
@@ -201,9 +201,32 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("a coordin
       const runId = yield* start
       yield* driveOnce(runId, world)
       expect((yield* (yield* Runs).get(runId)).status).toBe("in_progress")
+      const log = yield* EventLog
+      const told = (yield* log.read(runId)).slice(-2).map(({ type, payload }) => [type, JSON.parse(payload)])
+      expect(told).toEqual([
+        ["run.error", { reason: "away" }],
+        [
+          "coordinator.step_retrying",
+          { step: "Decompose", reason: "away", attempt: 1, maxAttempts: 20, retryInSeconds: 2 },
+        ],
+      ])
       yield* toTheEnd(runId, world)
       yield* expectMergedOnce(runId, world, 1)
       expect(count(world.calls, "decompose")).toBe(2)
+    }),
+  )
+
+  it.effect("holds back what a policy refuses to show to people, until somebody lets it go on", () =>
+    Effect.gen(function* () {
+      const world = fakeWorld({ items: 1, refusedOnce: "diff" })
+      const runId = yield* start
+      yield* toTheEnd(runId, world)
+      const state = yield* (yield* CoordinatorStore).load(runId)
+      expect(state?.plan).toMatchObject({ status: "assembly_blocked", statusReason: "refused_by_policy" })
+      expect(state?.run.status).toBe("in_progress")
+      yield* decided(runId, (found) => rearm(found, "ada"))
+      yield* toTheEnd(runId, world)
+      yield* expectMergedOnce(runId, world, 1)
     }),
   )
 

@@ -8,24 +8,29 @@
 import { Effect } from "effect"
 import { EventLog } from "#core/event-log.ts"
 import type { Refusal } from "#core/refusal.ts"
-import { CoordinatorRecovered } from "#core/run/events/coordinator.ts"
+import { StepRetrying } from "#core/run/events/coordinator.ts"
+import { RunError } from "#core/run/events/run.ts"
 import { isTerminal } from "#core/run/status.ts"
 import type { DatabaseUnavailable } from "#core/sql.ts"
 import type { Action } from "#runtime/coordinator/action.ts"
 import type { Change } from "#runtime/coordinator/change.ts"
+import { recovered } from "#runtime/coordinator/events/recovered.ts"
+import { nobodyAnswers } from "#runtime/coordinator/model/autopilot.ts"
 import { next } from "#runtime/coordinator/next.ts"
 import { perform } from "#runtime/coordinator/perform.ts"
 import { makeRemembered, type Remembered } from "#runtime/coordinator/remembered.ts"
 import { type CoordinatorState, isGate } from "#runtime/coordinator/state.ts"
 import { type ClaimedPlan, CoordinatorStore } from "#runtime/coordinator/store.ts"
 import { type Wait, waitsOf } from "#runtime/coordinator/waits.ts"
-import { CoordinatorWorld, WorldFailed } from "#runtime/coordinator/world.ts"
+import { CoordinatorWorld, refusedByPolicy, WorldFailed } from "#runtime/coordinator/world.ts"
 
 /** Drivers that may be lost, or find the world away, over one step before the run is given up. */
 const maxTakes = 20
 /** Seconds until a step is tried again: doubled with every try. */
 const firstPause = 2
 const maxPause = 60
+/** Seconds after which a run is looked at again whose children may ask something: nobody is notified of that. */
+const questionPoll = 2
 /** Seconds after which a run with working children is looked at again, whatever was notified. */
 const childPoll = 10
 
@@ -57,6 +62,11 @@ export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
       Effect.annotateLogs({ version: state.version }),
     )
 
+  const retrying = ({ _tag: step }: Action, { reason }: WorldFailed) => [
+    RunError.of({ reason }),
+    StepRetrying.of({ step, reason, attempt: takes, maxAttempts: maxTakes, retryInSeconds: pause }),
+  ]
+
   /** Ends as soon as the state that something long is done for is no longer the state. */
   const outdated = (state: CoordinatorState) =>
     changed.pipe(
@@ -68,12 +78,12 @@ export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
     )
 
   const step = Effect.fnUntraced(function* (state: CoordinatorState, action: Action, told: boolean) {
-    const events = takenOver && !told ? [CoordinatorRecovered.of({ status: state.plan?.status ?? "drafting" })] : []
+    const events = takenOver && !told ? [recovered(state)] : []
     const done = yield* perform(state, action, tell(state)).pipe(
       Effect.catchTag("WorldFailed", (failure) =>
         failure.retryable && failure.exhausted !== true && takes < maxTakes
-          ? Effect.fail(failure)
-          : Effect.succeed({ state, changes: [givenUp(state, failure)] }),
+          ? Effect.andThen(Effect.ignore(tell(state)(retrying(action, failure))), Effect.fail(failure))
+          : Effect.succeed({ state, changes: [givenUp(state, action, failure)] }),
       ),
       Effect.raceFirst(outdated(state)),
     )
@@ -91,7 +101,8 @@ export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
       const now = Date.parse(yield* store.now)
       const [action] = next(state, now)
       if (action === undefined) {
-        return yield* store.rest(runId, fence, state.version, secondsUntil(waitsOf(state, now), now))
+        const poll = state.run.autopilot ? questionPoll : childPoll
+        return yield* store.rest(runId, fence, state.version, secondsUntil(waitsOf(state, now), now, poll))
       }
       if (takes > maxTakes) {
         const lost = new WorldFailed({
@@ -99,7 +110,7 @@ export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
           message: "The work on this step was lost too often.",
           retryable: true,
         })
-        yield* store.save({ state, changes: [givenUp(state, lost)], fence })
+        yield* store.save({ state, changes: [givenUp(state, action, lost)], fence })
         continue
       }
       yield* step(state, action, told)
@@ -130,20 +141,28 @@ export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
 const quietly = (effect: Effect.Effect<void, DatabaseUnavailable>) =>
   Effect.catchTag(effect, "DatabaseUnavailable", () => Effect.void)
 
-/** Where the world fails for good: an assembly waits for a person who can try again; anything else fails the run. */
-const givenUp = (state: CoordinatorState, { reason, message, retryable }: WorldFailed): Change => {
+/**
+ * Where the world fails for good: a question is left to who asked it; an assembly waits for a person who can try again,
+ * or have it changed; anything else fails the run.
+ */
+const givenUp = (state: CoordinatorState, action: Action, { reason, message, retryable }: WorldFailed): Change => {
+  if (action._tag === "AnswerQuestion") {
+    const { _tag: _, ...asked } = action
+    return { _tag: "QuestionAnswered", ...asked, answer: nobodyAnswers }
+  }
   const { plan } = state
-  const held = retryable && plan?.status === "assembling" && isGate(plan.assembly.stage)
+  const held =
+    plan?.status === "assembling" && (refusedByPolicy === reason || (retryable && isGate(plan.assembly.stage)))
   return held
     ? { _tag: "AssemblyBlocked", reason, infrastructure: { reason, message } }
     : { _tag: "Failed", reason, message, retryable }
 }
 
 /** Null: only a change by somebody else makes it go on. */
-const secondsUntil = (waits: ReadonlyArray<Wait>, now: number): number | null => {
+const secondsUntil = (waits: ReadonlyArray<Wait>, now: number, poll: number): number | null => {
   const times = waits.flatMap((wait) => {
     if (wait._tag === "Person") return []
-    return [Math.min(wait.until === null ? childPoll : (wait.until - now) / 1_000, childPoll)]
+    return [Math.min(wait.until === null ? poll : (wait.until - now) / 1_000, poll)]
   })
   return times.length === 0 ? null : Math.max(0, Math.min(...times))
 }

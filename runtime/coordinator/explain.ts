@@ -80,7 +80,7 @@ const dispatched: Causes = (event, before) => {
       return decision === undefined ? [] : [...signalOf(decision, before), decision]
     }
     case "rearmed":
-      return [last(before, ["coordinator.recovered"])]
+      return [last(before, ["coordinator.recovered"], ({ recoveredBy }) => recoveredBy !== undefined)]
     default:
       return [plan, ...prerequisites(event, before)]
   }
@@ -118,6 +118,9 @@ const causes: Readonly<Record<string, Causes>> = {
   "subtask.dispatched": dispatched,
   "coordinator.subtask_redispatched": ({ payload }, before) => [
     last(before, ["coordinator.child_stall_detected"], (each) => each.subtaskId === payload.subtaskId),
+  ],
+  "coordinator.autopilot_answered": ({ payload }, before) => [
+    last(before, ["coordinator.child_question"], (each) => each.requestId === payload.requestId),
   ],
   "coordinator.children_complete": endsOfSubtasks,
   "coordinator.assembly_started": latest("coordinator.children_complete"),

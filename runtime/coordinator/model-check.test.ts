@@ -138,7 +138,7 @@ const walkFrom = (start: CoordinatorState, pick: (choices: number) => number, ha
             {
               _tag: "SpecDrafted",
               specId: state.spec?.specId ?? stamp.id,
-              draft: { desiredOutcome: "x", scope: "", assumptions: "", clarifyingQuestions: null },
+              draft: { desiredOutcome: "x", scope: "", assumptions: "", clarifyingQuestions: self.one(null, "?") },
             },
           ])
         case "Decompose": {
@@ -178,6 +178,10 @@ const walkFrom = (start: CoordinatorState, pick: (choices: number) => number, ha
           const answer = kind || self.pick(3) > 0 ? builtIn(steeringAsk(state, directive)) : self.nonsense()
           return self.write(steered(state, action.directiveId, answer, at))
         }
+        case "AnswerQuestion": {
+          must(state.run.autopilot, "a person is to be asked")
+          return self.write([{ ...action, _tag: "QuestionAnswered", answer: "yes" }])
+        }
         case "SteerChild":
           return self.write([{ ...action, _tag: "ChildSteered", at }])
         case "Integrate": {
@@ -210,6 +214,10 @@ const walkFrom = (start: CoordinatorState, pick: (choices: number) => number, ha
           return self.write(gated(state, action.gate, rejected, stamp))
         }
         case "RequestReview":
+          if (!kind && self.pick(6) === 0) {
+            const infrastructure = { reason: "refused_by_policy", message: "too large" }
+            return self.write([{ _tag: "AssemblyBlocked", reason: "refused_by_policy", infrastructure }])
+          }
           return self.write([{ _tag: "ReviewRequested", diff: "", gateId: action.gateId }])
         case "Merge": {
           must(self.approvedTrees.has(action.treeHash), "merged without an approval of this tree")
@@ -253,7 +261,17 @@ const walkFrom = (start: CoordinatorState, pick: (choices: number) => number, ha
       const chosen = live[self.pick(Math.max(live.length, 1))]
       const child = chosen === undefined ? undefined : self.state.children[chosen.childRunId]
       if (child === undefined) return
-      const seen = { ...child, waiting: false, lastEventAt: self.now, lastSequence: child.lastSequence + 1 }
+      if (!kind && self.pick(9) === 0) {
+        const question = { requestId: `q-${++self.ids}`, question: "why?" }
+        return self.child({ ...child, status: "in_progress", waiting: true, questions: [...child.questions, question] })
+      }
+      const seen = {
+        ...child,
+        waiting: false,
+        questions: [],
+        lastEventAt: self.now,
+        lastSequence: child.lastSequence + 1,
+      }
       const work = { commit: `c-${child.runId}`, touchedFiles: [`src/${child.runId}.ts`] }
       const way = kind ? 0 : self.pick(8)
       if (way <= 2) return self.child({ ...seen, ...work, status: "assemble_ready" })
@@ -346,6 +364,6 @@ describe("a coordinator run", () => {
     )
     // the walks are worth something: they come to every end
     expect([...ends.keys()].sort()).toEqual(["completed", "declined", "failed", "merged"])
-    expect(happened.size).toBe(35)
+    expect(happened.size).toBe(36)
   })
 })

@@ -44,6 +44,14 @@ const table: ReadonlyArray<readonly [behaviour: string, state: CoordinatorState,
     aState({ run: run({ autopilot: true }), spec: { ...aSpec, status: "awaiting_confirmation" } }),
     [{ changes: [{ _tag: "SpecConfirmed", by: "ada" }] }],
   ],
+  [
+    "answers what the spec asks first, where nobody is to be asked",
+    aState({
+      run: run({ autopilot: true }),
+      spec: { ...aSpec, status: "awaiting_confirmation", clarifyingQuestions: "?" },
+    }),
+    [{ _tag: "AnswerQuestion", childRunId: null, requestId: "outcome-spec-1", question: "?" }],
+  ],
   ["drafts again what a person sent back", aState({ spec: { ...aSpec, status: "drafting" } }), [{ _tag: "DraftSpec" }]],
   ["parts what was confirmed", aState({ spec: aSpec }), [{ _tag: "Decompose" }]],
   ["begins with a plan at once", planned(aPlan([], { status: "planned" })), [{ changes: [{ _tag: "DispatchBegan" }] }]],
@@ -63,6 +71,24 @@ const table: ReadonlyArray<readonly [behaviour: string, state: CoordinatorState,
   [
     "starts nothing where there is no place",
     planned(aPlan([aSubtask(1)]), { limits: { ...aState().limits, capacity: 0 } }),
+    [],
+  ],
+  [
+    "answers what a child asks on autopilot, before anything else",
+    planned(aPlan([begun(1, "running"), aSubtask(2)]), {
+      run: run({ autopilot: true }),
+      children: { "child-1": aChild("child-1", { waiting: true, questions: [{ requestId: "q", question: "why?" }] }) },
+    }),
+    [
+      { _tag: "AnswerQuestion", childRunId: "child-1", requestId: "q", question: "why?" },
+      { _tag: "Dispatch", subtaskId: 2 },
+    ],
+  ],
+  [
+    "leaves what a child asks to people where autopilot is off",
+    planned(aPlan([begun(1, "running")]), {
+      children: { "child-1": aChild("child-1", { waiting: true, questions: [{ requestId: "q", question: "why?" }] }) },
+    }),
     [],
   ],
   [

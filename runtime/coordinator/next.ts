@@ -5,6 +5,7 @@
  */
 import { isTerminal } from "#core/run/status.ts"
 import { type Action, write } from "#runtime/coordinator/action.ts"
+import { answers, onAutopilot } from "#runtime/coordinator/next/answers.ts"
 import { assemble } from "#runtime/coordinator/next/assembly.ts"
 import { dispatch } from "#runtime/coordinator/next/dispatch.ts"
 import { heeded, steering } from "#runtime/coordinator/next/steering.ts"
@@ -29,7 +30,7 @@ const towardsPlan = ({ spec, startMode, run }: CoordinatorState): ReadonlyArray<
     case "drafting":
       return [{ _tag: "DraftSpec" }]
     case "awaiting_confirmation":
-      return run.autopilot ? [write({ _tag: "SpecConfirmed", by: run.submittedBy, allowTaskPromotion: false })] : []
+      return run.autopilot ? onAutopilot(spec, run.submittedBy) : []
     case "confirmed":
       return [{ _tag: "Decompose" }]
     case "declined":
@@ -40,7 +41,7 @@ const towardsPlan = ({ spec, startMode, run }: CoordinatorState): ReadonlyArray<
 const onwards = (state: CoordinatorState, plan: WorkPlan, now: number, steered: boolean): ReadonlyArray<Action> => {
   switch (plan.status) {
     case "dispatching":
-      return dispatch(state, plan, now, steered)
+      return [...answers(state, plan), ...dispatch(state, plan, now, steered)]
     case "awaiting_assembly":
     case "assembling":
       return steered ? [] : assemble(plan)
@@ -53,6 +54,7 @@ const onwards = (state: CoordinatorState, plan: WorkPlan, now: number, steered: 
     case "complete":
     case "assembly_failed":
     case "assembly_declined":
+    case "cancelled":
       return []
   }
 }

@@ -58,6 +58,11 @@ export const perform = Effect.fn("coordinator.perform")(function* (
       const answer = yield* world.decide(steeringAsk(seen, directive), state.run.runId)
       return { state: seen, changes: steered(seen, action.directiveId, answer, yield* store.now) }
     }
+    case "AnswerQuestion": {
+      const { _tag: _, ...asked } = action
+      const answer = yield* world.answerQuestion(state, asked, tell)
+      return { state, changes: [{ _tag: "QuestionAnswered", ...asked, answer }] }
+    }
     case "SteerChild": {
       const { directiveId, subtaskId } = action
       return { state, changes: [{ _tag: "ChildSteered", directiveId, subtaskId, at: yield* store.now }] }

@@ -53,6 +53,7 @@ export const runCommandsOf = (before: CoordinatorState, change: Change): Readonl
     case "ChildRunning":
     case "ChildSettled":
     case "ChildStalled":
+    case "QuestionAnswered":
     case "DependentsMoved":
     case "ChildrenCompleted":
     case "AssemblyStarted":
@@ -89,6 +90,8 @@ const changesRequested = (comment: string, by: string): RunCommand => ({
 
 export type ChildEffect =
   | { readonly _tag: "Cancel"; readonly childRunId: string; readonly reason: (typeof cancelReasons)[number] }
+  /** What it asked is answered, by the coordinator on autopilot. */
+  | { readonly _tag: "Answer"; readonly childRunId: string; readonly requestId: string; readonly answer: string }
   /** The same child goes on with this; `key` names it, so that it is told once. */
   | { readonly _tag: "Revise"; readonly childRunId: string; readonly instruction: string; readonly key: string }
 
@@ -99,6 +102,8 @@ export const childEffectsOf = (before: CoordinatorState, change: Change): Readon
     return live === undefined ? [] : [{ _tag: "Cancel", childRunId: live.childRunId, reason }]
   }
   switch (change._tag) {
+    case "Failed":
+      return (before.plan?.subtasks ?? []).flatMap(({ subtaskId }) => cancelled(subtaskId, "cancelled"))
     case "ChildStalled":
       return cancelled(change.subtaskId, "cancelled")
     case "ChildSettled":
@@ -107,6 +112,10 @@ export const childEffectsOf = (before: CoordinatorState, change: Change): Readon
       return change.answer.decision === "dispatch_fresh"
         ? change.answer.subtaskIds.flatMap((subtaskId) => cancelled(subtaskId, "steering_redirect"))
         : []
+    case "QuestionAnswered": {
+      const { childRunId, requestId, answer } = change
+      return childRunId === null ? [] : [{ _tag: "Answer", childRunId, requestId, answer }]
+    }
     case "ChildSteered": {
       const { directiveId, subtaskId } = change
       const directive = before.directives.find((each) => each.directiveId === directiveId)

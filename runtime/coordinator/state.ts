@@ -25,10 +25,17 @@ export const planStatuses = [
   "needs_resolution",
   "assembly_failed",
   "assembly_declined",
+  /** The run was ended from outside: cancelled or stopped. */
+  "cancelled",
 ] as const
 export type PlanStatus = (typeof planStatuses)[number]
 
-export const endedPlans: ReadonlySet<PlanStatus> = new Set(["complete", "assembly_failed", "assembly_declined"])
+export const endedPlans: ReadonlySet<PlanStatus> = new Set([
+  "complete",
+  "assembly_failed",
+  "assembly_declined",
+  "cancelled",
+])
 
 /** Gates before the person's review, in the order in which they are asked. */
 export const gates = ["rai", "build-test", "rubberduck"] as const
@@ -177,6 +184,12 @@ export interface Directive {
   readonly relayedAt: string | null
 }
 
+/** What a child asked, and nobody has answered yet. */
+export interface OpenQuestion {
+  readonly requestId: string
+  readonly question: string
+}
+
 /** A child's run as it stands: seen, never decided here. */
 export interface ChildView {
   readonly runId: string
@@ -189,6 +202,8 @@ export interface ChildView {
   readonly lastSequence: number
   /** It waits for a person's answer, or for a place to work in. */
   readonly waiting: boolean
+  /** The oldest first. */
+  readonly questions: ReadonlyArray<OpenQuestion>
   readonly branch: string | null
   readonly commit: string | null
   readonly treeHash: string | null

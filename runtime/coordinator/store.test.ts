@@ -1,8 +1,10 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { EventLog } from "#core/event-log.ts"
 import { newId } from "#core/ids.ts"
+import { RunControl } from "#core/run/control.ts"
 import { Runs } from "#core/run/runs.ts"
+import { RunWaits } from "#core/run/waits.ts"
 import { Sql } from "#core/sql.ts"
 import { steer as builtIn } from "#policies/steering/steer.ts"
 import type { Change } from "#runtime/coordinator/change.ts"
@@ -50,7 +52,12 @@ const write = Effect.fnUntraced(function* (
   return found
 })
 
-const dispatch = Effect.fnUntraced(function* (runId: string, place: number, attempt: number) {
+const dispatch = Effect.fnUntraced(function* (
+  runId: string,
+  place: number,
+  attempt: number,
+  more: { readonly driven?: true } = {},
+) {
   const { plan } = yield* loaded(runId)
   const subtaskId = plan?.subtasks[place]?.subtaskId ?? 0
   const childRunId = newId()
@@ -62,9 +69,25 @@ const dispatch = Effect.fnUntraced(function* (runId: string, place: number, atte
     runId: childRunId,
     parentRunId: runId,
     subtaskId,
+    ...more,
   }
   yield* write(runId, () => [{ _tag: "Dispatched", subtaskId, attempt, childRunId }], { child })
   return { subtaskId, childRunId }
+})
+
+/** A run with two subtasks, of which the first is worked on. */
+const working = Effect.gen(function* () {
+  const store = yield* CoordinatorStore
+  const { runId } = yield* store.start(spec)
+  const [specId = 0] = yield* store.reserve(1)
+  const planIds = yield* store.reserve(3)
+  yield* write(runId, (state) => [{ _tag: "Started" }, ...synthesized(state, specId)])
+  const parts = { items: plannedItems(2, []), adjustments: [] }
+  yield* write(runId, () => [
+    plannedFrom(parts, { workflowId: null, gates: ["rai"] }, planIds),
+    { _tag: "DispatchBegan" },
+  ])
+  return { runId, childRunId: (yield* dispatch(runId, 0, 1, { driven: true })).childRunId }
 })
 
 const decideLast = (state: CoordinatorState): ReadonlyArray<Change> => {
@@ -234,6 +257,68 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the store
       yield* store.claim("one", 60, 100)
       const [row] = yield* (yield* Sql)`select due_at from coordinators where run_id = ${runId}`
       expect(row).toEqual({ due_at: null })
+    }),
+  )
+
+  it.effect("settles the plan of a run that ends, by its driver or from outside, and ends its children", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const failure = { _tag: "Failed", reason: "x", message: "It broke.", retryable: false } as const
+      const sql = yield* Sql
+      const cancelMerged = (runId: string) =>
+        Effect.andThen(
+          sql`update work_plans set tree_hash = 't', approved_tree_hash = 't', merged_commit = 'm'
+               where coordinator_run_id = ${runId}`,
+          runs.cancel(runId, { reason: "cancelled", by: "ada" }),
+        )
+      const ways = [
+        { end: (runId: string) => write(runId, () => [{ _tag: "Stopped", by: "ada" }]), status: "cancelled" },
+        { end: (runId: string) => write(runId, () => [failure]), status: "assembly_failed" },
+        { end: (runId: string) => runs.cancel(runId, { reason: "cancelled", by: "ada" }), status: "cancelled" },
+        { end: cancelMerged, status: "complete" },
+      ]
+      for (const { end, status } of ways) {
+        const { runId, childRunId } = yield* working
+        yield* end(runId)
+        const { plan, run } = yield* loaded(runId)
+        expect(plan?.status).toBe(status)
+        expect(plan?.subtasks.map((each) => [each.status, each.attempts[0]?.end])).toEqual([
+          ["failed", "stopped"],
+          ["pending", undefined],
+        ])
+        expect(run.status).toBe("failed")
+        expect(yield* runs.get(runId)).toMatchObject({ coordinatorStatus: status })
+        expect((yield* runs.get(childRunId)).endedAt).not.toBeNull()
+      }
+    }),
+  )
+
+  it.effect("writes an answer of autopilot once, and none where a person was faster", () =>
+    Effect.gen(function* () {
+      const waits = yield* RunWaits
+      const { runId, childRunId } = yield* working
+      const ask = Effect.gen(function* () {
+        const requestId = yield* waits.askQuestion(childRunId, "why?", Duration.minutes(5))
+        // as the child's worker leaves it when it rests
+        yield* (yield* Sql)`update run_work set waits_for = ${[requestId]}::text[] where run_id = ${childRunId}`
+        return { _tag: "QuestionAnswered", childRunId, requestId, question: "why?", answer: "Because." } as const
+      })
+      const first = yield* ask
+      const asked = yield* loaded(runId)
+      expect(asked.children[childRunId]?.questions).toEqual([{ requestId: first.requestId, question: "why?" }])
+      const answered = yield* write(runId, () => [first])
+      expect(answered.children[childRunId]?.questions).toEqual([])
+      expect(yield* waits.questionAnswer(childRunId, first.requestId)).toBe("Because.")
+      const log = yield* (yield* EventLog).read(runId)
+      const because = explain(log, log.at(-1)?.sequence ?? 0)?.because.map(({ type }) => type)
+      expect(because).toEqual(["coordinator.child_question"])
+      const second = yield* ask
+      const state = yield* loaded(runId)
+      yield* (yield* RunControl).answer(runId, second.requestId, "Never mind.", "ada")
+      const late = yield* Effect.flip((yield* CoordinatorStore).save({ state, changes: [second] }))
+      expect(late).toMatchObject({ code: "no_pending_question" })
+      const told = yield* (yield* EventLog).read(runId, { type: "coordinator.autopilot_answered" })
+      expect(told).toHaveLength(1)
     }),
   )
 

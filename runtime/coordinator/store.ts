@@ -8,12 +8,14 @@ import type { NewEvent } from "#core/event.ts"
 import { EventLog } from "#core/event-log.ts"
 import { newId } from "#core/ids.ts"
 import { type Refusal, refuse } from "#core/refusal.ts"
+import { decideAnswer } from "#core/run/control/decide.ts"
+import { makeControlDesk } from "#core/run/control/desk.ts"
 import { CoordinatorStarted } from "#core/run/events/coordinator.ts"
 import { RunStarted } from "#core/run/events/run.ts"
 import type { NewRun } from "#core/run/new-run.ts"
 import { coordinatorAgent, type Run } from "#core/run/run.ts"
 import { Runs, type Transitioned } from "#core/run/runs.ts"
-import { workChannel } from "#core/run/work-store.ts"
+import { makeWorkStore, workChannel } from "#core/run/work-store.ts"
 import { type DatabaseUnavailable, Sql } from "#core/sql.ts"
 import type { Change } from "#runtime/coordinator/change.ts"
 import { eventsOf } from "#runtime/coordinator/events.ts"
@@ -106,6 +108,8 @@ export class CoordinatorStore extends Context.Service<
       const log = yield* EventLog
       const runs = yield* Runs
       const rows = writeRows(sql)
+      const desk = makeControlDesk(sql, log)
+      const work = makeWorkStore(sql)
 
       const load = Effect.fn("CoordinatorStore.load")(
         (runId: string, limits: Limits = defaultLimits) => readState(sql, limits)(runId),
@@ -176,6 +180,13 @@ export class CoordinatorStore extends Context.Service<
 
       const carryOut = Effect.fnUntraced(function* (effect: ChildEffect, by: string) {
         const { childRunId } = effect
+        if (effect._tag === "Answer") {
+          // refused where a person was faster, or it is too late: then nothing of this is written
+          yield* desk.deciding(childRunId, (control, at) =>
+            decideAnswer(control, effect.requestId, effect.answer, "autopilot", at),
+          )
+          return yield* work.wake(childRunId).pipe(Effect.asVoid)
+        }
         if (effect._tag === "Cancel") {
           return yield* runs
             .cancel(childRunId, { reason: effect.reason, by })

@@ -51,6 +51,7 @@ export const waitsOf = (state: CoordinatorState, now: number): ReadonlyArray<Wai
     case "complete":
     case "assembly_failed":
     case "assembly_declined":
+    case "cancelled":
       return []
   }
 }

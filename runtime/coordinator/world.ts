@@ -24,6 +24,9 @@ export class WorldFailed extends Schema.TaggedError<WorldFailed>()("WorldFailed"
   exhausted: Schema.optionalKey(Schema.Boolean),
 }) {}
 
+/** The reason of a failure by which a policy keeps an assembly from going before a person. */
+export const refusedByPolicy = "refused_by_policy"
+
 type Answer<A> = Effect.Effect<A, WorldFailed>
 
 /** Appends events while something long goes on. */
@@ -57,9 +60,15 @@ export class CoordinatorWorld extends Context.Service<
     /** The files of the commits of each child, by its run id. */
     readonly touchedFiles: (state: CoordinatorState) => Answer<Readonly<Record<string, ReadonlyArray<string>>>>
     readonly decide: (ask: SteeringAsk, runId: string) => Answer<SteeringAnswer>
+    /** In place of a person, who is not to be asked. */
+    readonly answerQuestion: (
+      state: CoordinatorState,
+      asked: Omit<ActionOf<"AnswerQuestion">, "_tag">,
+      tell: Tell,
+    ) => Answer<string>
     readonly integrate: (state: CoordinatorState, order: ReadonlyArray<number>) => Answer<Integration>
     readonly runGate: (state: CoordinatorState, gate: ActionOf<"RunGate">, tell: Tell) => Answer<GateAnswer>
-    /** Unified diff of what a person is to review. */
+    /** Unified diff of what a person is to review; fails with `refusedByPolicy` where a policy holds it back. */
     readonly diff: (state: CoordinatorState) => Answer<string>
     readonly merge: (state: CoordinatorState, merge: ActionOf<"Merge">) => Answer<MergeAnswer>
     /** Best effort: the reason where it could not be done, else null. */

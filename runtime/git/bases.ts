@@ -23,6 +23,10 @@ const aging = Duration.minutes(1)
 /** How late the clock of the file system may be: a tick of the kernel, and some more. */
 const tick = Duration.millis(20)
 
+/** A commit of which git remembers nothing: to read all of its files for every question is less than to wait once. */
+const isSmall = ({ files, bytes }: { readonly files: number; readonly bytes: number }): boolean =>
+  files <= 1_000 && bytes <= 4_194_304
+
 /** How long a base that no run uses is kept. */
 const keep = Duration.hours(1)
 
@@ -34,10 +38,14 @@ export const writeFiles = Effect.fn("Checkouts.writeFiles")(function* (spec: {
   readonly index: string
 }) {
   const { gitDir, tree, index } = spec
-  yield* checkSize(gitDir, spec.commit)
+  const size = yield* checkSize(gitDir, spec.commit)
   const run = (...args: ReadonlyArray<string>) =>
     gitIn({ gitDir, workTree: tree, index, args, timeout: longPatience, settings: ["checkout.workers=0"] })
   yield* succeeded(run("read-tree", "--reset", "-u", "--end-of-options", spec.commit), "write the files of the commit")
+  if (isSmall(size)) {
+    yield* succeeded(run("read-tree", "--end-of-options", spec.commit), "forget the times of the files")
+    return
+  }
   const now = yield* Clock.currentTimeMillis
   yield* onDisk(() => age(Buffer.from(tree), new Date(now - Duration.toMillis(aging))))
   // what is changed from now on is so in another second, whatever time it says it was changed at

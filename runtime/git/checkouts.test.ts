@@ -75,22 +75,33 @@ layer(checkoutsIn(data), { excludeTestServices: true })("a checkout", (it) => {
     }),
   )
 
-  it.effect("notices a change of one byte within the same second, and one that pretends to be old", () =>
-    Effect.gen(function* () {
-      const user = repository({ "a.txt": "a\n", "b.txt": "b\n" })
-      const checkouts = yield* Checkouts
-      const checkout = yield* prepare(user.path)
-      const seen = new Set<string>()
-      for (const content of ["1\n", "2\n", "3\n"]) {
-        put(checkout, "a.txt", content)
-        seen.add((yield* checkouts.commit(checkout, content, author)).treeHash)
-      }
-      execFileSync("sh", ["-c", "touch -r b.txt stamp; echo B > b.txt; touch -r stamp b.txt; rm stamp"], {
-        cwd: checkout.path,
-      })
-      seen.add((yield* checkouts.commit(checkout, "old", author)).treeHash)
-      expect(seen.size).toBe(4)
-    }),
+  // of a large commit git remembers the times of the files, of a small one it does not
+  it.effect.each([
+    ["a few", 0],
+    ["many", 1_000],
+  ] as const)(
+    "notices among %s files a change of one byte in the same second, and one that pretends to be old",
+    ([, more]) =>
+      Effect.gen(function* () {
+        const others = Array.from({ length: more }, (_, at) => [`more/${at}.txt`, `${at}\n`])
+        const user = repository({ "a.txt": "a\n", "b.txt": "b\n", ...Object.fromEntries(others) })
+        const checkouts = yield* Checkouts
+        const checkout = yield* prepare(user.path)
+        const seen = new Set<string>()
+        for (const content of ["1\n", "2\n", "3\n"]) {
+          put(checkout, "a.txt", content)
+          seen.add((yield* checkouts.commit(checkout, content, author)).treeHash)
+        }
+        execFileSync("sh", ["-c", "touch -r b.txt stamp; echo B > b.txt; touch -r stamp b.txt; rm stamp"], {
+          cwd: checkout.path,
+        })
+        seen.add((yield* checkouts.commit(checkout, "old", author)).treeHash)
+        for (const content of ["4", "5", "6"]) {
+          execFileSync("sh", ["-c", `echo ${content} > a.txt; touch -d @1 a.txt`], { cwd: checkout.path })
+          seen.add((yield* checkouts.commit(checkout, content, author)).treeHash)
+        }
+        expect(seen.size).toBe(7)
+      }),
   )
 
   it.effect("tells what changed, committed and not", () =>

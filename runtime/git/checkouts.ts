@@ -2,7 +2,7 @@
 import { mkdir, realpath } from "node:fs/promises"
 import { resolve } from "node:path"
 import { Duration, Effect, Layer } from "effect"
-import { type CheckoutFailed, Checkouts, type Place } from "#core/ports/checkouts.ts"
+import { type CheckoutFailed, Checkouts, cutLine, type Place } from "#core/ports/checkouts.ts"
 import { Settings } from "#core/settings.ts"
 import { commitWork } from "#runtime/git/commit.ts"
 import { compareCommits } from "#runtime/git/compare.ts"
@@ -71,7 +71,7 @@ const makeCheckouts = (overlays: (data: string) => Effect.Effect<boolean, Checko
       diff: (checkout, maxBytes) =>
         onState(checkout, ({ opened, work, baseTree }) =>
           Effect.map(diffBetween(opened.folder.store, baseTree, work, maxBytes), ({ text, truncated }) =>
-            truncated ? `${text}\n(The diff was cut here: it is longer than ${maxBytes} bytes.)\n` : text,
+            truncated ? `${text}${cutLine(maxBytes)}` : text,
           ),
         ),
       files: (checkout, filter) => Effect.flatMap(open(checkout), (opened) => listFiles(opened, filter)),

@@ -4,7 +4,6 @@ import { join } from "node:path"
 import { Clock, Effect, type Scope } from "effect"
 import type { CheckoutFailed, Identity, Snapshot } from "#core/ports/checkouts.ts"
 import { failed, onDisk, succeeded } from "#runtime/git/failed.ts"
-import { longPatience } from "#runtime/git/limits.ts"
 import { branchOfRun } from "#runtime/git/names.ts"
 import { commitText, writeObject } from "#runtime/git/objects.ts"
 import { headOf, moveRef } from "#runtime/git/origin.ts"
@@ -76,21 +75,14 @@ const completePublication = Effect.fnUntraced(function* ({ folder, origin, recor
   yield* removePending(folder)
 })
 
-/** From now on only what changes after this is looked at. Where it fails nothing is lost but time. */
+/**
+ * What is committed is what changes are compared with from now on. Of the committed files nothing but the content is
+ * remembered: an agent can set their times, and within a second git could not tell.
+ */
 const adoptIndex = ({ folder }: Opened, { index }: Work) =>
-  gitIn({
-    gitDir: folder.store,
-    workTree: folder.tree,
-    index,
-    args: ["update-index", "-q", "--refresh"],
-    timeout: longPatience,
-  }).pipe(
-    Effect.andThen(
-      onDisk(async () => {
-        const draft = join(folder.view, "index.new")
-        await copyFile(index, draft)
-        await rename(draft, join(folder.view, "index"))
-        await rename(index, folder.index)
-      }),
-    ),
-  )
+  onDisk(async () => {
+    const draft = join(folder.view, "index.new")
+    await copyFile(index, draft)
+    await rename(draft, join(folder.view, "index"))
+    await rename(index, folder.index)
+  })

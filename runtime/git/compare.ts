@@ -1,13 +1,13 @@
 /** Two commits of a repository, compared without a checkout: what was made of a branch since it was left. */
 import { Effect, type Scope } from "effect"
-import type { CheckoutFailed, Comparison, FileChange, FileDiff } from "#core/ports/checkouts.ts"
+import { type CheckoutFailed, type Comparison, cutLine, type FileChange, type FileDiff } from "#core/ports/checkouts.ts"
 import { treesOf } from "#runtime/git/commit.ts"
 import { readContent, readTree } from "#runtime/git/content.ts"
 import { changesBetween, diffBetween } from "#runtime/git/diff.ts"
 import { failed } from "#runtime/git/failed.ts"
 import { projectFolder } from "#runtime/git/folders.ts"
 import { checkPath } from "#runtime/git/inspect.ts"
-import { maxShownDiffBytes } from "#runtime/git/limits.ts"
+import { maxListBytes, maxShownDiffBytes } from "#runtime/git/limits.ts"
 import { findOrigin, resolveBase } from "#runtime/git/origin.ts"
 import { gitIn } from "#runtime/git/program.ts"
 import { scratchForMerges } from "#runtime/git/scratch.ts"
@@ -26,10 +26,23 @@ const treesOfBoth = Effect.fnUntraced(function* (
   const gitDir = yield* scratchForMerges(projectFolder(data, origin.repository), origin)
   const { commit: to } = yield* resolveBase(origin, spec.to, "HEAD")
   const { commit: branch } = yield* resolveBase(origin, spec.from, "HEAD")
-  const found = yield* gitIn({ gitDir, args: ["merge-base", branch, to] })
-  const base = found.code === 0 ? found.stdout.toString("latin1").trim() : branch
+  const left = yield* mergeBase(gitDir, branch, to)
+  const base = left === to && branch !== to ? yield* leftBeforeMerge(gitDir, branch, to) : (left ?? branch)
   const [fromTree = "", toTree = ""] = yield* treesOf(gitDir, [base, to])
   return { gitDir, from: fromTree, to: toTree }
+})
+
+const mergeBase = (gitDir: string, one: string, other: string) =>
+  Effect.map(gitIn({ gitDir, args: ["merge-base", one, other] }), ({ code, stdout }) =>
+    code === 0 ? stdout.toString("latin1").trim() : undefined,
+  )
+
+/** Where a commit that is in the branch by now had left it: seen from the first commit of the branch that has it. */
+const leftBeforeMerge = Effect.fnUntraced(function* (gitDir: string, branch: string, to: string) {
+  const args = ["rev-list", "--first-parent", "--ancestry-path", "--parents", `${to}..${branch}`]
+  const { code, stdout } = yield* gitIn({ gitDir, args, maxOutput: maxListBytes })
+  const [, before] = code === 0 ? (stdout.toString("latin1").trimEnd().split("\n").at(-1)?.split(" ") ?? []) : []
+  return before === undefined ? to : ((yield* mergeBase(gitDir, before, to)) ?? to)
 })
 
 export const compareCommits = (
@@ -47,7 +60,7 @@ export const compareCommits = (
     diff: (maxBytes) =>
       onTrees(({ gitDir, from, to }) =>
         Effect.map(diffBetween(gitDir, from, to, maxBytes), ({ text, truncated }) =>
-          truncated ? `${text}\n(The diff was cut here: it is longer than ${maxBytes} bytes.)\n` : text,
+          truncated ? `${text}${cutLine(maxBytes)}` : text,
         ),
       ),
     files: onTrees((trees) =>

@@ -25,9 +25,10 @@ export const checkCount = Effect.fn("Checkouts.checkCount")(function* (gitDir: s
   if (listed.code !== 0) return yield* failed("invalid", "The files of the commit cannot be read.")
 })
 
-/** The same, and where the files have too many bytes together; each costs some microseconds. */
+/** The same, and where the files have too many bytes together; each costs some microseconds. Gives how large it is. */
 export const checkSize = Effect.fn("Checkouts.checkSize")(function* (gitDir: string, commit: string) {
   yield* checkCount(gitDir, commit)
+  let files = 0
   let bytes = 0
   let rest: Buffer = Buffer.alloc(0)
   const listed = yield* gitIn({
@@ -37,6 +38,7 @@ export const checkSize = Effect.fn("Checkouts.checkSize")(function* (gitDir: str
       const chunk = rest.length === 0 ? part : Buffer.concat([rest, part])
       let from = 0
       for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, from)) {
+        files += 1
         bytes += sizeOf(chunk, from)
         from = end + 1
       }
@@ -49,6 +51,7 @@ export const checkSize = Effect.fn("Checkouts.checkSize")(function* (gitDir: str
   }
   if (listed.timedOut) return yield* failed("too_large", "The files of the commit could not be measured in time.")
   if (listed.code !== 0) return yield* failed("invalid", "The files of the commit cannot be read.")
+  return { files, bytes }
 })
 
 /** An entry is mode, type, id, size (`-` for a commit), a tab and the path: the digits before the tab count. */

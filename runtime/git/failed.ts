@@ -10,13 +10,15 @@ export const failed = (kind: CheckoutFailed["kind"], message: string): CheckoutF
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined
 
-/** Work on the file system of this machine. */
+/** Work on the file system of this machine. An interruption waits for its end: nothing goes on behind a lock given up. */
 export const onDisk = <A>(work: () => Promise<A>): Effect.Effect<A, CheckoutFailed> =>
-  Effect.tryPromise({
-    try: work,
-    catch: (error) =>
-      failed("unavailable", `The disk did not do what the checkout needs: ${codeOf(error) ?? "unknown error"}.`),
-  })
+  Effect.uninterruptible(
+    Effect.tryPromise({
+      try: work,
+      catch: (error) =>
+        failed("unavailable", `The disk did not do what the checkout needs: ${codeOf(error) ?? "unknown error"}.`),
+    }),
+  )
 
 /** The output of a command that must succeed; `what` completes "Git could not …". */
 export const succeeded = (run: Effect.Effect<GitOutput>, what: string): Effect.Effect<Buffer, CheckoutFailed> =>

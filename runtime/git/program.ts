@@ -11,6 +11,8 @@ import { Duration, Effect } from "effect"
 
 /** How long a command may take that says nothing else. */
 const patience = Duration.seconds(20)
+/** How long a killed program is waited for; one that hangs in the disk may take longer. */
+const killPatience = Duration.seconds(5)
 /** Bytes of output that are kept where nothing else is said. */
 const maxOutput = 1_048_576
 /** Bytes of what git complains about that are kept. */
@@ -172,7 +174,7 @@ const start = (how: Start): Effect.Effect<GitOutput> => {
     child.stdin?.end(how.stdin)
     child.on("error", () => resume(Effect.succeed(outcome(-1, {}))))
     child.on("close", (code) => resume(Effect.succeed(outcome(code ?? -1, { truncated }))))
-    return Effect.sync(() => killGroup(child))
+    return ended(child)
   }).pipe(
     Effect.timeoutOrElse({
       duration: how.timeout,
@@ -180,6 +182,14 @@ const start = (how: Start): Effect.Effect<GitOutput> => {
     }),
   )
 }
+
+/** Killed, and gone: what it was writing is not written any more. */
+const ended = (child: ChildProcess): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
+    child.once("exit", () => resume(Effect.void))
+    killGroup(child)
+  }).pipe(Effect.timeoutOption(killPatience), Effect.asVoid)
 
 const killGroup = ({ pid }: ChildProcess): void => {
   if (pid === undefined) return

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 
 const patienceMillis = 10_000
 
-/** The exit code; -1 where the program is not there or did not end. */
+/** The exit code; -1 where the program is not there or did not end. An interruption waits for its end: it mounts or not. */
 export const system = (program: string, args: ReadonlyArray<string>, folder: string): Effect.Effect<number> =>
   Effect.callback<number>((resume) => {
     execFile(
@@ -18,4 +18,4 @@ export const system = (program: string, args: ReadonlyArray<string>, folder: str
       },
       (error) => resume(Effect.succeed(error === null ? 0 : typeof error.code === "number" ? error.code : -1)),
     )
-  })
+  }).pipe(Effect.uninterruptible)

@@ -7,16 +7,21 @@ import type { Models } from "#core/ports/models.ts"
 import type { Sandbox } from "#core/ports/sandbox.ts"
 import { Projects } from "#core/project/projects.ts"
 import { Settings } from "#core/settings.ts"
-import { modelChoose } from "#policies/model-choice/question.ts"
+import type { Sql } from "#core/sql.ts"
 import { steeringDecide } from "#policies/steering/question.ts"
 import { planOf } from "#runtime/coordinator/evolve/parts.ts"
 import { defaultLimits } from "#runtime/coordinator/limits.ts"
+import { answerByModel } from "#runtime/coordinator/model/autopilot.ts"
 import { decomposeByModel, draftSpecByModel } from "#runtime/coordinator/model/contract.ts"
-import type { Decomposition } from "#runtime/coordinator/model/decompose.ts"
 import { critiqueGate, raiGate } from "#runtime/coordinator/model/gates.ts"
-import { type CoordinatorState, integrationBranch, lastAttempt, type Subtask } from "#runtime/coordinator/state.ts"
+import { type CoordinatorState, integrationBranch } from "#runtime/coordinator/state.ts"
 import { CoordinatorWorld, WorldFailed } from "#runtime/coordinator/world.ts"
 import { buildTestGate } from "#runtime/orchestration/build-test-gate.ts"
+import { taskOf, worksOf } from "#runtime/orchestration/child-task.ts"
+import { chooseModels } from "#runtime/orchestration/choose-models.ts"
+import { permitReview } from "#runtime/orchestration/permit-review.ts"
+import { gatesOf, reviewPolicyOf } from "#runtime/orchestration/review-policy.ts"
+import { runScribe } from "#runtime/orchestration/scribe.ts"
 import { charterOf } from "#runtime/orchestration/team.ts"
 
 /** Bytes of the diff that reviewers are shown. */
@@ -40,28 +45,6 @@ const placeOf = ({ run }: CoordinatorState) =>
       )
     : Effect.succeed({ repository: run.repository, branch: run.originatingBranch })
 
-const titled = (subtask: Subtask): string => `Subtask ${subtask.ordinal}: ${subtask.title}`
-
-/** The child of a subtask whose work counts, with its commit; undefined where it made none. */
-const workOf = (state: CoordinatorState, subtaskId: number) => {
-  const subtask = planOf(state).subtasks.find((each) => each.subtaskId === subtaskId)
-  const childRunId = subtask === undefined ? undefined : lastAttempt(subtask)?.childRunId
-  const commit = childRunId === undefined ? null : (state.children[childRunId]?.commit ?? null)
-  return subtask === undefined || commit === null ? undefined : { subtaskId, commit, message: titled(subtask) }
-}
-
-const present = <A>(value: A | undefined): value is A => value !== undefined
-
-/** What a child is told: its part, what it is a part of, and what was said of earlier work on it. */
-const taskOf = (state: CoordinatorState, subtask: Subtask): string =>
-  [
-    `${subtask.title}\n\n${subtask.scope}`,
-    `This is one part of a larger outcome: ${state.spec?.desiredOutcome ?? state.run.goal}\nDo this part only; others do the rest.`,
-    ...(subtask.feedback.length === 0
-      ? []
-      : [`What was said of earlier work on this part, oldest first, as data:\n${JSON.stringify(subtask.feedback)}`]),
-  ].join("\n\n")
-
 export const coordinatorWorldLayer = Layer.effect(
   CoordinatorWorld,
   Effect.gen(function* () {
@@ -69,7 +52,7 @@ export const coordinatorWorldLayer = Layer.effect(
     const projects = yield* Projects
     const checkouts = yield* Checkouts
     const hooks = yield* Hooks
-    const context = yield* Effect.context<Models | Hooks | EventLog | Checkouts | Sandbox | Settings>()
+    const context = yield* Effect.context<Models | Hooks | EventLog | Checkouts | Sandbox | Settings | Sql>()
     const author = { name: "svc", email: settings.Runs.CommitEmail }
 
     const comparison = Effect.fnUntraced(function* (state: CoordinatorState) {
@@ -91,35 +74,20 @@ export const coordinatorWorldLayer = Layer.effect(
       )
     })
 
-    /** The model of each part: policies may choose another than its agent's. */
-    const withModels = Effect.fnUntraced(function* (state: CoordinatorState, parts: Decomposition) {
-      const { run } = state
-      const items = yield* Effect.forEach(parts.items, (item) =>
-        Effect.map(
-          hooks
-            .ask(
-              modelChoose,
-              {
-                runId: run.runId,
-                projectId: run.projectId,
-                agentName: item.assignedAgent,
-                subtask: { subtaskId: item.item, title: item.title, phase: item.phase, complexity: item.complexity },
-                requestedModelId: null,
-                agentModelId: item.selectedModelId,
-                projectModelId: null,
-                defaultModelId: run.modelId ?? item.selectedModelId,
-              },
-              { runId: run.runId },
-            )
-            .pipe(Effect.mapError(unavailable)),
-          ({ modelId }) => ({ ...item, selectedModelId: modelId }),
-        ),
+    const reviewPolicy = Effect.fnUntraced(function* (state: CoordinatorState) {
+      const place = yield* placeOf(state)
+      return yield* reviewPolicyOf(state.run.projectId, place).pipe(
+        Effect.provideContext(context),
+        Effect.catchTags({ CheckoutFailed: (failure) => checkoutFailed(failure), DatabaseUnavailable: unavailable }),
       )
-      return { ...parts, items }
     })
 
     return CoordinatorWorld.of({
-      limits: Effect.succeed({ ...defaultLimits, stallMinutes: settings.Coordinator.SubtaskStallTimeoutMinutes }),
+      limits: Effect.succeed({
+        ...defaultLimits,
+        width: settings.Coordinator.MaxParallelSubtasks,
+        stallMinutes: settings.Coordinator.SubtaskStallTimeoutMinutes,
+      }),
       draftSpec: Effect.fn("orchestration.draftSpec")(function* (state, tell) {
         const { projectId } = state.run
         const project =
@@ -129,13 +97,15 @@ export const coordinatorWorldLayer = Layer.effect(
         return yield* Effect.provideContext(draftSpecByModel(state, modelId, tell), context)
       }),
       decompose: Effect.fn("orchestration.decompose")(function* (state, tell) {
+        // before the model is asked: a policy that is broken costs nothing
+        const policy = yield* reviewPolicy(state)
         const parts = yield* Effect.provideContext(decomposeByModel(state, null, tell), context)
-        return { workflowId: null, gates: ["rai", "build-test"], parts: yield* withModels(state, parts) }
+        return { workflowId: null, gates: gatesOf(policy), parts: yield* chooseModels(hooks, state, parts) }
       }),
       prepareChild: Effect.fn("orchestration.prepareChild")(function* ({ state, subtask, base }) {
         const { repository, branch } = yield* placeOf(state)
         const { run } = state
-        const works = base.map((subtaskId) => workOf(state, subtaskId)).filter(present)
+        const works = worksOf(state, base)
         const startsFrom = works.length === 0 ? branch : yield* integratedBase(repository, branch, run.runId, works)
         return {
           projectId: run.projectId,
@@ -167,9 +137,10 @@ export const coordinatorWorldLayer = Layer.effect(
         return Object.fromEntries(entries)
       }),
       decide: (ask, runId) => hooks.ask(steeringDecide, ask, { runId }).pipe(Effect.mapError(unavailable)),
+      answerQuestion: (state, asked, tell) => Effect.provideContext(answerByModel(state, asked, tell), context),
       integrate: Effect.fn("orchestration.integrate")(function* (state, order) {
         const { repository, branch } = yield* placeOf(state)
-        const works = order.map((subtaskId) => workOf(state, subtaskId)).filter(present)
+        const works = worksOf(state, order)
         const target = integrationBranch(state.run.runId)
         const integrated = yield* integrate(repository, branch, target, works).pipe(Effect.mapError(checkoutFailed))
         if (integrated._tag === "Conflict") {
@@ -194,8 +165,11 @@ export const coordinatorWorldLayer = Layer.effect(
           }
         }
       }),
-      diff: (state) =>
-        Effect.flatMap(comparison(state), (compared) => compared.diff(maxDiff).pipe(Effect.mapError(checkoutFailed))),
+      diff: Effect.fn("orchestration.diff")(function* (state) {
+        const change = yield* wholeChange(state)
+        yield* permitReview(hooks, state, change)
+        return change.diff
+      }),
       merge: Effect.fn("orchestration.merge")(function* (state, { commit }) {
         const { repository, branch } = yield* placeOf(state)
         const goal = (state.run.goal.split("\n", 1)[0] ?? "").slice(0, 72)
@@ -205,7 +179,7 @@ export const coordinatorWorldLayer = Layer.effect(
           .pipe(Effect.mapError(checkoutFailed))
         return result._tag === "Merged" ? { _tag: "Merged", commit: result.commit } : result
       }),
-      scribe: () => Effect.succeed(null),
+      scribe: (state) => Effect.provideContext(runScribe(state), context),
     })
 
     /** The commit from which a child starts that builds on the work of others. */

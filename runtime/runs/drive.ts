@@ -5,8 +5,8 @@ import { Runs } from "#core/run/runs.ts"
 import { type Claimed, makeWorkStore } from "#core/run/work-store.ts"
 import { Sql } from "#core/sql.ts"
 import { TurnInterrupted } from "#core/wire/turn.ts"
-import { internalError } from "#runtime/runs/failure.ts"
-import { makeHeld, onward, type StepInput, type Stepped } from "#runtime/runs/held.ts"
+import { internalError, workerLost } from "#runtime/runs/failure.ts"
+import { makeHeld, onward, type StepEffect, type StepInput, type Stepped } from "#runtime/runs/held.ts"
 import { nextStep } from "#runtime/runs/next-step.ts"
 import { inspect } from "#runtime/runs/step/inspect.ts"
 import { commit, merge } from "#runtime/runs/step/merge.ts"
@@ -19,6 +19,8 @@ const maxAttempts = 10
 const awaySeconds = 2
 
 const steps = { prepare, turn, inspect, commit, merge }
+
+type StepNeeds = Effect.Services<ReturnType<(typeof steps)[keyof typeof steps]>>
 
 const atRest: Stepped = { _tag: "Rest", waitsFor: [] }
 
@@ -40,8 +42,9 @@ export const drive = Effect.fn("runs.drive")(function* ({ runId, fence, takenOve
     }),
   )
 
-  const carryOut = (name: keyof typeof steps, input: StepInput) =>
-    steps[name](input).pipe(
+  const carryOut = (name: keyof typeof steps, input: StepInput) => {
+    const step: StepEffect<StepNeeds> = steps[name](input)
+    return step.pipe(
       Effect.catchCause((cause) => {
         const [reason] = cause.reasons.filter(Cause.isFailReason)
         if (reason !== undefined) return Effect.fail(reason.error)
@@ -53,11 +56,12 @@ export const drive = Effect.fn("runs.drive")(function* ({ runId, fence, takenOve
         )
       }),
     )
+  }
 
   const forward = Effect.gen(function* () {
     if (takenOver) {
       yield* held.write({
-        events: [RunError.of({ reason: "The worker of this run was lost. Another one goes on from what was stored." })],
+        events: [RunError.of({ reason: workerLost })],
       })
     }
     while (true) {

@@ -41,6 +41,9 @@ export class ContextRefused extends Schema.TaggedError<ContextRefused>()("Contex
 
 export const contextFailure = ({ message }: ContextRefused): Failure => failure("context_unavailable", message, false)
 
+/** The reason of `run.error` where another worker takes a run over. */
+export const workerLost = "The worker of this run was lost. Another one goes on from what was stored."
+
 /** For what nobody foresaw. The log of the service says more. */
 export const internalError = (message = "The work on this run failed for a reason inside the service."): Failure =>
   failure("agent_turn_internal_error", message, true)

@@ -5,7 +5,7 @@
 import { Effect, Stream } from "effect"
 import { EventLog } from "#core/event-log.ts"
 import { Hooks } from "#core/hook.ts"
-import type { FileChange, Snapshot } from "#core/ports/checkouts.ts"
+import { type FileChange, isCut, type Snapshot } from "#core/ports/checkouts.ts"
 import { Models } from "#core/ports/models.ts"
 import { redact } from "#core/redaction.ts"
 import { RaiVerdict } from "#core/run/events/run.ts"
@@ -52,6 +52,12 @@ const rank = (reply: string): number => {
   const verdict = verdictOf(reply)
   return verdict === undefined ? severity.length : severity.indexOf(verdict)
 }
+
+/** What nobody read is not green: a person should know of it. */
+const asFarAsRead = (verdict: Verdict, rationale: string, diff: string) =>
+  verdict === "green" && isCut(diff)
+    ? { verdict: "yellow" as const, rationale: `The change is so long that only its beginning was read. ${rationale}` }
+    : { verdict, rationale }
 
 export const reviewByRai = Effect.fn("runs.rai")(function* ({ run, snapshot, files, diff }: Review) {
   const hooks = yield* Hooks
@@ -113,11 +119,9 @@ export const reviewByRai = Effect.fn("runs.rai")(function* ({ run, snapshot, fil
       )
       .pipe(Effect.mapError(away))
     if (answer.verdict !== "ask_reviewer") {
-      const rationale = redact(answer.rationale)
-      yield* log
-        .append(stream, [RaiVerdict.of({ verdict: answer.verdict, runId, rationale })])
-        .pipe(Effect.mapError(away))
-      return { verdict: answer.verdict, rationale, unreadable: answer.reason === "unparseable_after_reask" }
+      const { verdict, rationale } = asFarAsRead(answer.verdict, redact(answer.rationale), diff)
+      yield* log.append(stream, [RaiVerdict.of({ verdict, runId, rationale })]).pipe(Effect.mapError(away))
+      return { verdict, rationale, unreadable: answer.reason === "unparseable_after_reask" }
     }
     const round = replies.length
     const texts = yield* Effect.forEach(parts, (part, index) => ask(part, index, round))

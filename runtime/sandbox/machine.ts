@@ -112,14 +112,13 @@ const findLoopback = async (): Promise<ReadonlyArray<string> | undefined> => {
 const writable = 0o222
 
 const findKernelSettings = async (): Promise<ReadonlyArray<string>> => {
-  const entries = await readdir("/proc", { withFileTypes: true })
+  // without types: to find out that of a process that has just ended would fail
+  const names = (await readdir("/proc")).filter((name) => !/^\d+$/.test(name))
   const found = await Promise.all(
-    entries
-      .filter((entry) => !/^\d+$/.test(entry.name) && !entry.isSymbolicLink())
-      .map(async (entry) => {
-        const { mode } = await lstat(join("/proc", entry.name))
-        return entry.isDirectory() || (mode & writable) !== 0 ? [entry.name] : []
-      }),
+    names.map(async (name) => {
+      const entry = await lstat(join("/proc", name))
+      return !entry.isSymbolicLink() && (entry.isDirectory() || (entry.mode & writable) !== 0) ? [name] : []
+    }),
   )
   return found.flat()
 }

@@ -4,7 +4,7 @@
  */
 import { realpath } from "node:fs/promises"
 import { resolve } from "node:path"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { type Execution, Sandbox, SandboxRefused } from "#core/ports/sandbox.ts"
 import { Settings } from "#core/settings.ts"
 import { directly } from "#runtime/sandbox/direct.ts"
@@ -30,8 +30,9 @@ export const localSandbox = Effect.fnUntraced(function* (
   limits: SandboxLimits,
   tools: ReadonlyArray<"bubblewrap" | "namespaces"> = ["bubblewrap", "namespaces"],
 ) {
-  // whoever asks first may go away; the answer is for all
-  const chosen = yield* Effect.cached(Effect.uninterruptible(probe(tools)))
+  // whoever asks first may go away; the answer is for all. What went wrong is tried again by the next.
+  const [asked, forget] = yield* Effect.cachedInvalidateWithTTL(Effect.uninterruptible(probe(tools)), Duration.infinity)
+  const chosen = Effect.tapCause(asked, () => forget)
   const programFor = Effect.fnUntraced(function* (execution: Execution) {
     yield* check(execution)
     if (execution.direct) return directly(execution)

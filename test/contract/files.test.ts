@@ -26,6 +26,7 @@ const made: Readonly<Record<string, string | Uint8Array>> = {
   "image.bin": Uint8Array.from([0x89, 0, 1, 2, 3]),
   "large.txt": "0123456789abcdef\n".repeat(65_536),
   "content/content": "in a folder of that name\n",
+  "docs/content": "a file of that name\n",
   "key.txt": `${key}\n`,
 }
 
@@ -126,6 +127,8 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       expect(yield* file("keep.txt")).toMatchObject({ status: "unchanged", diff: "" })
       expect(yield* content("link")).toMatchObject({ content: "keep.txt" })
       expect((yield* content("content/content")).content).toBe("in a folder of that name\n")
+      expect((yield* file("docs/content")).diff).toContain("+a file of that name")
+      expect((yield* content("docs/content")).content).toBe("a file of that name\n")
       expect(JSON.stringify([yield* content("key.txt"), yield* file("key.txt")])).not.toContain(key)
     }),
   )
@@ -157,6 +160,20 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         }
       }
       expect((yield* service.runs.get(runId)).status).toBe("awaiting_review")
+    }),
+  )
+
+  it.effect("are named and not shown where the work failed", () =>
+    Effect.gen(function* () {
+      const { get, call, runId, write } = yield* reviewed
+      write("unsafe.txt", "what nobody should read\n")
+      expect((yield* call("POST", `/api/runs/${runId}/cancel`)).body.status).toBe("failed")
+      expect(pathsOf((yield* get("/files")).body)).toContain("unsafe.txt")
+      for (const path of ["/files/unsafe.txt", "/files/unsafe.txt/content"]) {
+        const { status, body } = yield* get(path)
+        expect(status, path).toBe(200)
+        expect(JSON.stringify(body), path).not.toContain("nobody")
+      }
     }),
   )
 

@@ -11,6 +11,17 @@ const writer = agentThat([
   ["run_command", { command: "cat a.txt" }],
 ])
 
+/** What a replica shows of the files of a run. */
+const shownBy = Effect.fnUntraced(function* (call: ReturnType<typeof callerOf>, runId: string) {
+  const get = (rest: string) => call("GET", `/api/runs/${runId}${rest}`)
+  return {
+    files: (yield* get("/files")).body,
+    diff: (yield* get("/files/a.txt")).body.diff,
+    content: (yield* get("/files/a.txt/content")).body.content,
+    tree: (yield* get("/workspace")).body.map(({ path }: { path: string }) => path),
+  }
+})
+
 layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })("replicas", (it) => {
   it.effect("with one data folder work on runs of one repository at the same time, and answer for each other", () =>
     Effect.gen(function* () {
@@ -30,6 +41,24 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       expect((yield* two("POST", `/api/runs/${first}/review`, { approved: true })).status).toBe(200)
       yield* one.until(first, "merge.completed", "merge.failed")
       expect(one.repository.git("show", "main:a.txt")).toBe("a")
+    }),
+  )
+
+  it.effect("with another data folder show what was committed, until and after it is merged", () =>
+    Effect.gen(function* () {
+      const one = yield* makeOrchestra(writer)
+      const directory = yield* Effect.promise(temporaryFolder)
+      const settings = { ...one.settings, Data: { Directory: directory }, Runs: { Workers: 0 } }
+      const other = callerOf((yield* startService(settings)).url)
+      const runId = yield* one.start("Write")
+      yield* one.until(runId, "review.requested", "run.failed")
+      const shown = yield* shownBy(other, runId)
+      expect(shown).toEqual(yield* shownBy(one.call, runId))
+      expect(shown).toMatchObject({ files: [{ path: "a.txt", scope: "committed" }], content: "a\n" })
+      expect((yield* other("GET", `/api/runs/${runId}/files?filter=uncommitted`)).body).toEqual([])
+      expect((yield* other("GET", `/api/runs/${runId}/files?filter=last-commit`)).status).toBe(409)
+      expect((yield* one.call("POST", `/api/runs/${runId}/commit`)).body).toMatchObject({ status: "merged" })
+      expect(yield* shownBy(other, runId)).toEqual({ ...shown, files: [{ ...shown.files[0], scope: "merged" }] })
     }),
   )
 

@@ -1,11 +1,11 @@
 /** The routes of a run that touch its work: review, commit, delete, retry, and what is told of it afterwards. */
-import { existsSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { newId } from "#core/ids.ts"
 import { TestDatabase } from "#test/support/database.ts"
-import { agentThat, makeOrchestra } from "#test/support/orchestra.ts"
+import { agentThat, makeOrchestra, type Orchestra } from "#test/support/orchestra.ts"
 
 const writer = agentThat([["write_file", { path: "a.txt", content: "from the agent\n" }]])
 
@@ -19,6 +19,23 @@ const reviewed = Effect.gen(function* () {
     call(method, `/api/runs/${runId}${rest}`, body, as)
   return { ...orchestra, runId, checkout: worktreePath ?? "", on }
 }).pipe(Effect.orDie)
+
+/** The folders of runs below the data folder of a service. */
+const runFolders = (data: string): ReadonlyArray<string> => {
+  const inside = (path: string) => (existsSync(path) ? readdirSync(path) : [])
+  const git = join(data, "git")
+  return inside(git).flatMap((name) => inside(join(git, name, "runs")))
+}
+
+/** Soon no branch and no folder of a run is there. */
+const nothingLeft = Effect.fnUntraced(function* (repository: Orchestra["repository"], { Data }: Orchestra["settings"]) {
+  const left = Effect.sync(() => [repository.git("branch", "--list", "svc/*"), ...runFolders(String(Data?.Directory))])
+  yield* Effect.repeat(left, {
+    until: ([branches, ...folders]) => branches === "" && folders.length === 0,
+    schedule: Schedule.spaced("50 millis"),
+  }).pipe(Effect.timeoutOption("10 seconds"))
+  expect(yield* left).toEqual([""])
+})
 
 interface Decided {
   readonly payload: { readonly question: string; readonly input: unknown }
@@ -66,6 +83,8 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       repository.write({ "a.txt": "from a person\n" })
       const blocked = yield* on("POST", "/commit")
       expect(blocked.body).toMatchObject({ error: "conflict", status: "awaiting_review" })
+      const codes = (yield* on("GET", "/terminal-diagnostic")).body.supported_interpretations
+      expect(codes.map(({ code }: { code: string }) => code)).toEqual(["work_undone"])
       repository.commit({ "a.txt": "from a person\n" })
       const conflicting = yield* on("POST", "/commit")
       expect(conflicting).toMatchObject({
@@ -113,6 +132,22 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
     }),
   )
 
+  it.effect("is not called safe where it is longer than what is read of it", () =>
+    Effect.gen(function* () {
+      const { call, start, until } = yield* makeOrchestra(
+        agentThat([["run_command", { command: "seq 1 200000 >a.txt; echo hidden >z.txt" }]]),
+      )
+      const runId = yield* start("Write much")
+      yield* until(runId, "review.requested", "run.failed")
+      const [said] = (yield* call("GET", `/api/runs/${runId}/events?type=rai.verdict`)).body
+      expect(said.payload).toMatchObject({
+        verdict: "yellow",
+        rationale: expect.stringContaining("only its beginning"),
+      })
+      expect((yield* call("GET", `/api/runs/${runId}`)).body.status).toBe("awaiting_review")
+    }),
+  )
+
   it.effect("goes with the run that is deleted: record, checkout and branch", () =>
     Effect.gen(function* () {
       const { on, call, checkout, runId, repository } = yield* reviewed
@@ -143,6 +178,40 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         { until: (left) => !left, schedule: Schedule.spaced("20 millis") },
       ).pipe(Effect.timeout("15 seconds"))
       expect(yield* service.sql`select from run_work where run_id = ${runId}`).toHaveLength(0)
+    }),
+  )
+
+  it.effect("leaves nothing behind where it is deleted while its checkout is made, or before", () =>
+    Effect.gen(function* () {
+      const { call, start, settings, repository } = yield* makeOrchestra(writer, {
+        settings: { Runs: { Workers: 2 } },
+      })
+      const moments = Array.from({ length: 12 }, (_, at) => `${at * 15} millis` as const)
+      yield* Effect.forEach(
+        moments,
+        Effect.fnUntraced(function* (moment) {
+          const runId = yield* start("Write a file")
+          yield* Effect.sleep(moment)
+          expect((yield* call("DELETE", `/api/runs/${runId}`)).status).toBe(204)
+          expect(short(yield* call("DELETE", `/api/runs/${runId}`))).toBe("404 run_not_found")
+        }),
+        { concurrency: 4 },
+      )
+      yield* nothingLeft(repository, settings)
+    }),
+  )
+
+  it.effect("outlives its project, cancelled where that is deleted while its checkout is made", () =>
+    Effect.gen(function* () {
+      const { call, start, projectId, settings, repository } = yield* makeOrchestra(writer)
+      const runId = yield* start("Write a file")
+      const remove = () => call("DELETE", `/api/projects/${projectId}?confirm=true`)
+      expect((yield* remove()).status).toBe(204)
+      expect((yield* remove()).status).toBe(404)
+      const { body } = yield* call("GET", `/api/runs/${runId}`)
+      expect(body).toMatchObject({ status: "cancelled", result: "cancelled", project_id: null })
+      expect((yield* call("DELETE", `/api/runs/${runId}`)).status).toBe(204)
+      yield* nothingLeft(repository, settings)
     }),
   )
 

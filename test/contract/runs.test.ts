@@ -8,6 +8,7 @@ import {
   ChildApprovalRequired,
   QuestionAsked,
   ShellApprovalRequired,
+  ShellApprovalUsed,
   ToolApprovalRequired,
 } from "#core/run/events/control.ts"
 import { runRoutes } from "#core/run/routes.ts"
@@ -317,6 +318,16 @@ layer(coreServices({ Runs: { MaxRevisions: 1 } }), { excludeTestServices: true, 
           body: { run_id: child, request_id: "q1", denied: true },
         })
         expect(yield* lastType(child)).toBe("tool.approval_denied")
+
+        const command_hash = "sha256:00aa"
+        const shell = ShellApprovalRequired.of({ request_id: "s1", command_length: 2, command_hash, message: "?" })
+        yield* append(child, shell)
+        yield* append(parent, ChildApprovalRequired.of({ ...about, requestId: "s1", toolName: "run_command" }))
+        const approve = () => call("POST", `/api/runs/${parent}/shell-approvals`, { body: { command_hash } })
+        expect(yield* approve()).toEqual({ status: 200, body: { run_id: child, command_hash, approved: true } })
+        // also where the agent has run it meanwhile
+        yield* append(child, ShellApprovalUsed.of({ command_hash }))
+        expect(yield* approve()).toMatchObject({ status: 200, body: { run_id: child, approved: true, applied: false } })
       }),
     )
 

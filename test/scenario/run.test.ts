@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestDatabase } from "#test/support/database.ts"
-import { agentThat, isReviewer, makeOrchestra, resultsSince } from "#test/support/orchestra.ts"
+import { agentThat, isReviewer, makeOrchestra, type Orchestra, resultsSince } from "#test/support/orchestra.ts"
 
 const greeting = agentThat([
   ["report_intent", { intent: "Write the greeting" }],
@@ -24,6 +24,14 @@ const turnOf = (...tool: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...tool,
   "agent.turn.end",
 ]
+
+/** The stages that `workflow.step` tells of, in order. */
+const stagesOf = (call: Orchestra["call"], runId: string) =>
+  Effect.map(call("GET", `/api/runs/${runId}/events?type=workflow.step`), ({ body }) =>
+    body.map(({ payload: { step, status, reviewer } }: { payload: Record<string, string | null> }) =>
+      reviewer === null || status === "started" ? `${step} ${status}` : `${step} ${status} by ${reviewer}`,
+    ),
+  )
 
 layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })("a run", (it) => {
   it.effect("goes from its task by edits and a command to a reviewed merge, and tells of it in order", () =>
@@ -64,7 +72,7 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         outcome_achieved: true,
         model_id: "gpt-test",
         worktree_branch: `svc/${runId}`,
-        sandbox: { backend: "lxc-native-linux", is_real_isolation: true },
+        sandbox: { backend: "lxc-native-linux", is_real_isolation: true, current_binding: { state: "unavailable" } },
       })
       expect(run.body.diff).toContain("+Hello")
       expect((yield* call("GET", `/api/runs/${runId}/files`)).body).toEqual([
@@ -87,12 +95,26 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       expect(yield* approve()).toMatchObject({ status: 200, body: { run_id: runId } })
       const all = yield* until(runId, "merge.completed", "merge.failed")
       expect(all.slice(before.length).filter((type) => type !== "policy.decision")).toEqual([
+        "workflow.step",
         "review.approved",
         "merge.started",
         "workflow.step",
         "workflow.step",
         "merge.completed",
       ])
+      expect(yield* stagesOf(call, runId)).toEqual([
+        "agent started",
+        "agent completed",
+        "rai started",
+        "rai completed",
+        "review started",
+        "review completed by ada",
+        "merge started",
+        "merge completed",
+      ])
+      const [{ payload: policy }] = (yield* call("GET", `/api/runs/${runId}/events?type=run.approval_policy_selected`))
+        .body
+      expect(policy).toMatchObject({ autoApproveTools: false, source: "direct", policySnapshotId: expect.any(String) })
       expect((yield* approve()).body).toMatchObject({ status: "merged" })
       expect(repository.git("show", "main:src/hello.txt")).toBe("Hello")
       expect(repository.git("log", "--merges", "--oneline", "main").split("\n")).toHaveLength(1)
@@ -149,8 +171,15 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       expect(files.body.map(({ path }: { path: string }) => path)).toEqual(["file-1.txt", "file-2.txt"])
       expect(JSON.stringify(requests.at(-2)?.body.messages)).toContain("One more, please")
       expect(yield* again()).toMatchObject({ status: 409, body: { error: "revision_limit_reached" } })
-      yield* call("POST", `/api/runs/${runId}/review`, { approved: false })
+      const tooMuch = yield* call("POST", `/api/runs/${runId}/review`, { approved: false, feedback: "x".repeat(8_001) })
+      expect(tooMuch).toMatchObject({ status: 400, body: { error: "invalid_request" } })
+      yield* call("POST", `/api/runs/${runId}/review`, { approved: false, feedback: "Not what I meant" })
       expect((yield* call("GET", `/api/runs/${runId}`)).body.status).toBe("declined")
+      const reviews = (yield* stagesOf(call, runId)).filter((stage: string) => stage.startsWith("review"))
+      const round = "review started"
+      expect(reviews).toEqual([round, "review completed by ada", round, "review failed by ada"])
+      const steps = (yield* call("GET", `/api/runs/${runId}/events?type=workflow.step`)).body
+      expect(steps.at(-1).payload.message).toBe("Not what I meant")
       expect(repository.git("ls-tree", "--name-only", "main")).toBe("README.md")
     }),
   )
@@ -164,6 +193,7 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         status: "completed",
         result: "no_changes",
       })
+      expect((yield* stagesOf(call, runId)).slice(2)).toEqual(["rai skipped", "review skipped", "merge skipped"])
     }),
   )
 
@@ -250,6 +280,7 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       const [failed] = (yield* call("GET", `/api/runs/${runId}/events?type=run.failed`)).body
       expect(failed.payload).toMatchObject({ errorCode: "Authorization", retryable: false })
       expect(JSON.stringify(failed)).not.toContain("sk-of-the-test")
+      expect(yield* stagesOf(call, runId)).toEqual(["agent started", "agent failed"])
       broken = false
       const retried = yield* call("POST", `/api/runs/${runId}/retry`)
       expect(retried.status).toBe(201)

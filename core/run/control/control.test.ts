@@ -165,9 +165,9 @@ describe("a shell approval", () => {
     const used = ShellApprovalUsed.of({ command_hash: hash })
     expect(told(asked, granted).shell.get("abcdef0123")?.state).toBe("approved")
     expect(told(asked, granted, used).shell.get("abcdef0123")?.state).toBe("used")
-    expect(said(decideShell(told(asked, granted, used), hash, "approved", "ada", noon))).toMatchObject({
-      code: "no_pending_approval",
-    })
+    const after = told(asked, granted, used)
+    expect(said(decideShell(after, hash, "approved", "ada", noon))).toMatchObject({ state: "approved", applied: false })
+    expect(said(decideShell(after, hash, "denied", "ada", noon))).toMatchObject({ code: "no_pending_approval" })
     expect(told(asked, granted, used, asked).shell.get("abcdef0123")?.state).toBe("pending")
   })
 

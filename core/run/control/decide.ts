@@ -72,8 +72,9 @@ export const decideShell = (
   now: number,
 ): Result.Result<Decided, Refusal> => {
   const request = state.shell.get(bareHash(commandHash))
-  if (request === undefined || request.state === "used") return Result.fail(nonePending("command_hash"))
-  if (request.state === choice) return done(choice)
+  if (request === undefined) return Result.fail(nonePending("command_hash"))
+  // an approval that is used up already was one: who asks twice does not know how fast the agent was
+  if (request.state === choice || (request.state === "used" && choice === "approved")) return done(choice)
   if (request.state !== "pending") return Result.fail(decidedOtherwise("command_hash", request.state))
   if (isPast(request.expiresAt, now)) return Result.fail(decidedOtherwise("command_hash", "expired"))
   const command_hash = `sha256:${bareHash(commandHash)}`

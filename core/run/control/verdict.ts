@@ -26,6 +26,10 @@ export interface ControlView {
 export const autoApproves = (view: ControlView): boolean => effective(view, (state) => state.autoApprove)
 export const runsOnAutopilot = (view: ControlView): boolean => effective(view, (state) => state.autopilot)
 
+/** The launch policy that counts: a child's is that of the run at the top. */
+export const policySnapshotOf = ({ lineage }: ControlView): string | null =>
+  lineage.find((state) => state.policySnapshotId !== null)?.policySnapshotId ?? null
+
 export const verdict = (view: ControlView, { toolName, subject }: ToolUse): Verdict => {
   if (subject !== null && view.lineage.some((state) => state.refused.has(refusalKey(toolName, subject)))) {
     return { _tag: "Denied" }

@@ -71,6 +71,19 @@ export const DecompositionRetrying = defineEvent(
   }),
 )
 
+/** Ours, after `run.error`: which step the world failed, and when it is tried again. */
+export const StepRetrying = defineEvent(
+  "coordinator.step_retrying",
+  Schema.Struct({
+    /** What was to be done: `Decompose`, `RunGate`… */
+    step: text,
+    reason: text,
+    attempt: Schema.Int,
+    maxAttempts: Schema.Int,
+    retryInSeconds: Schema.Finite,
+  }),
+)
+
 /** Ours: what of the model's decomposition was not taken as it was, and why. `item` counts from 1. */
 export const DecompositionAdjusted = defineEvent(
   "coordinator.decomposition_adjusted",

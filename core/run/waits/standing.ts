@@ -18,6 +18,7 @@ import {
   toolStanding,
 } from "#core/run/control/standing.ts"
 import { bareHash } from "#core/run/control/state.ts"
+import { policySnapshotOf } from "#core/run/control/verdict.ts"
 import {
   ChildApprovalRequired,
   ChildQuestion,
@@ -140,7 +141,7 @@ export const makeStanding = (
               decisionId: newId(),
               toolName,
               approvalSource,
-              policySnapshotId: control.lineage[0].policySnapshotId,
+              policySnapshotId: policySnapshotOf(control),
               previewTarget: null,
               targetPort: null,
               ...url,

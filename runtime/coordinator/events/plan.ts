@@ -37,6 +37,22 @@ const subtaskPayload = (state: CoordinatorState, subtaskId: number) => {
   }
 }
 
+export const specPresented = ({ spec, run }: CoordinatorState): ReadonlyArray<NewEvent> => {
+  if (spec === null) return []
+  const { specId, status, desiredOutcome, scope, assumptions, clarifyingQuestions } = spec
+  return [
+    OutcomeSpecPresented.of({
+      specId,
+      status,
+      goal: run.goal,
+      desiredOutcome,
+      scope,
+      assumptions,
+      ...(clarifyingQuestions === null ? {} : { clarifyingQuestions }),
+    }),
+  ]
+}
+
 const settledTypes = {
   assemble_ready: SubtaskAssembleReady,
   completed: SubtaskCompleted,
@@ -48,21 +64,7 @@ const settledTypes = {
 export const planEvents = {
   Started: none,
 
-  SpecDrafted: ({ after: { spec, run } }: Told<"SpecDrafted">) => {
-    if (spec === null) return []
-    const { specId, status, desiredOutcome, scope, assumptions, clarifyingQuestions } = spec
-    return [
-      OutcomeSpecPresented.of({
-        specId,
-        status,
-        goal: run.goal,
-        desiredOutcome,
-        scope,
-        assumptions,
-        ...(clarifyingQuestions === null ? {} : { clarifyingQuestions }),
-      }),
-    ]
-  },
+  SpecDrafted: ({ after }: Told<"SpecDrafted">) => specPresented(after),
 
   SpecConfirmed: ({ after: { spec }, change }: Told<"SpecConfirmed">) =>
     spec === null ? [] : [OutcomeSpecConfirmed.of({ specId: spec.specId, confirmedBy: change.by })],

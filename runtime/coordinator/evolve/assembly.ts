@@ -2,6 +2,7 @@
 import type { ChangeOf } from "#runtime/coordinator/change.ts"
 import {
   dispatchingAgain,
+  ended,
   planOf,
   resetTo,
   withAssembly,
@@ -10,7 +11,14 @@ import {
   withSubtasks,
 } from "#runtime/coordinator/evolve/parts.ts"
 import { withFeedback } from "#runtime/coordinator/limits.ts"
-import { type CoordinatorState, isEligible, isGate, type Stage, stageAfter } from "#runtime/coordinator/state.ts"
+import {
+  type CoordinatorState,
+  isEligible,
+  isGate,
+  liveAttempt,
+  type Stage,
+  stageAfter,
+} from "#runtime/coordinator/state.ts"
 
 const atStage = (state: CoordinatorState, stage: Stage): CoordinatorState =>
   withAssembly(withPlan(state, { status: "assembling", statusReason: null }), { stage, gateId: null })
@@ -24,6 +32,26 @@ export const onward = (state: CoordinatorState): CoordinatorState => {
 /** A person decides on what was assembled, whatever the gates would still have said. */
 export const toReview = (state: CoordinatorState, reason: string): CoordinatorState =>
   withAssembly(atStage(state, "review"), { reason, approvedTreeHash: null, approvedBy: null })
+
+/** The children of a run that ends stop with it; what has not begun never does. */
+const childrenStopped = (state: CoordinatorState): CoordinatorState => {
+  const live = planOf(state).subtasks.filter((subtask) => liveAttempt(subtask) !== undefined)
+  return withSubtasks(
+    state,
+    live.map(({ subtaskId }) => subtaskId),
+    (subtask) => ({ ...ended(subtask, "stopped"), status: "failed" }),
+  )
+}
+
+/** As the database settles it where a run is cancelled. */
+const cancelled = (state: CoordinatorState): CoordinatorState => {
+  const { spec, plan } = state
+  const declined = spec?.status === "awaiting_confirmation" ? { ...spec, status: "declined" as const } : spec
+  const settled = { ...state, spec: declined }
+  return plan === null
+    ? settled
+    : withPlan(childrenStopped(settled), { status: "cancelled", statusReason: "steering_stop" })
+}
 
 export const assemblySteps = {
   AssemblyStarted: (state: CoordinatorState) =>
@@ -105,10 +133,12 @@ export const assemblySteps = {
 
   Failed: (state: CoordinatorState, { reason, message }: ChangeOf<"Failed">) => {
     const failed = withRun(state, { status: "failed", result: reason })
-    return failed.plan === null ? failed : withPlan(failed, { status: "assembly_failed", statusReason: message })
+    return failed.plan === null
+      ? failed
+      : withPlan(childrenStopped(failed), { status: "assembly_failed", statusReason: message })
   },
 
-  Stopped: (state: CoordinatorState) => withRun(state, { status: "failed", result: "steering_stop" }),
+  Stopped: (state: CoordinatorState) => withRun(cancelled(state), { status: "failed", result: "steering_stop" }),
 
   Rearmed: (state: CoordinatorState, { feedback }: ChangeOf<"Rearmed">): CoordinatorState => {
     const { status, assembly, subtasks } = planOf(state)
@@ -116,7 +146,9 @@ export const assemblySteps = {
     if (status === "needs_resolution") {
       return withAssembly(atStage(active, "integrate"), { round: assembly.round + 1, commit: null, treeHash: null })
     }
-    if (isGate(assembly.stage)) return withAssembly(atStage(active, assembly.stage), { round: assembly.round + 1 })
+    // asked once more: what was assembled is still what would be merged
+    if (isGate(assembly.stage) || assembly.stage === "review")
+      return withAssembly(atStage(active, assembly.stage), { round: assembly.round + 1 })
     const lost = subtasks.filter((subtask) => !isEligible(subtask)).map(({ subtaskId }) => subtaskId)
     return withPlan(
       withSubtasks(dispatchingAgain(active), lost, (subtask) => ({

@@ -11,6 +11,7 @@ const newChild = (runId: string): ChildView => ({
   lastEventAt: 0,
   lastSequence: 0,
   waiting: true,
+  questions: [],
   branch: null,
   commit: null,
   treeHash: null,

@@ -8,7 +8,7 @@ import type { CoordinatorState } from "#runtime/coordinator/state.ts"
 import { WorldFailed } from "#runtime/coordinator/world.ts"
 
 export interface Question {
-  readonly purpose: "outcome_spec" | "decompose" | "rai" | "rubberduck"
+  readonly purpose: "outcome_spec" | "decompose" | "rai" | "rubberduck" | "autopilot"
   readonly agentName: string
   /** Null: the model of the run. */
   readonly modelId: string | null

@@ -6,9 +6,10 @@ import { EventLog } from "#core/event-log.ts"
 import { Hooks } from "#core/hook.ts"
 import { Models } from "#core/ports/models.ts"
 import { ModelFailed, type ModelPart, type ModelRequest } from "#core/wire/model.ts"
+import { answerByModel, nobodyAnswers } from "#runtime/coordinator/model/autopilot.ts"
 import { decomposeByModel, draftSpecByModel } from "#runtime/coordinator/model/contract.ts"
 import { critiqueGate, raiGate } from "#runtime/coordinator/model/gates.ts"
-import { aPlan, aSpec, aState, planned } from "#runtime/coordinator/test/states.ts"
+import { aPlan, aSpec, aState, begun, planned } from "#runtime/coordinator/test/states.ts"
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2, totalNanoAiu: 0 }
 const finish = (reason: "stop" | "content_filter"): ModelPart => ({
@@ -40,6 +41,7 @@ const unused = () => {
   throw new Error("nobody follows")
 }
 const log = Layer.mock(EventLog, {
+  read: () => Effect.succeed([]),
   append: (runId, events) =>
     Effect.sync(() => {
       if (runId.length === 36) told.push(...events)
@@ -142,6 +144,27 @@ describe("the critique", () => {
       expect(yield* critique("VERDICT: APPROVE")).toMatchObject({ _tag: "Passed", verdict: "approve" })
       expect(yield* critique("hm", "VERDICT: REQUEST_CHANGES")).toMatchObject({ _tag: "Rejected" })
       expect(yield* critique("hm", "hm", "VERDICT: REQUEST_CHANGES")).toMatchObject({ verdict: "unreadable" })
+    }),
+  )
+})
+
+describe("an answer on autopilot", () => {
+  const asked = { childRunId: "child-1", requestId: "q", question: "Which colour?" }
+  const working = planned(aPlan([begun(1, "running")]))
+  const answer = (said: Said) =>
+    answerByModel(working, asked, tell([])).pipe(Effect.provide(Layer.mergeAll(models([said]), log)))
+
+  it.effect("is what the model says, without what looks like a secret", () =>
+    Effect.gen(function* () {
+      expect(yield* answer(" Green. ")).toBe("Green.")
+      expect(yield* answer(`Use sk-proj-${"a1B2".repeat(10)}.`)).not.toContain("a1B2a1B2")
+    }),
+  )
+
+  it.effect("is that nobody answers, where the model says nothing or refuses", () =>
+    Effect.gen(function* () {
+      for (const said of ["  ", "filtered", failed("Refused")] as const) expect(yield* answer(said)).toBe(nobodyAnswers)
+      expect(yield* Effect.flip(answer(failed("RateLimited")))).toMatchObject({ retryable: true })
     }),
   )
 })

@@ -1,7 +1,7 @@
 /** Prompts: Markdown beside this file, with `{{slots}}`. What comes from people, repositories or models is fenced. */
 import { readFileSync } from "node:fs"
 
-type PromptName = "outcome-spec" | "decompose" | "rubberduck" | "rai"
+type PromptName = "outcome-spec" | "decompose" | "rubberduck" | "rai" | "autopilot" | "scribe"
 
 /** The prompt with its slots filled. A slot that is not filled is a mistake of ours, and throws. */
 export const prompt = (name: PromptName, slots: Readonly<Record<string, string>> = {}): string =>

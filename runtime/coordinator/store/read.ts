@@ -13,6 +13,7 @@ import type {
   CoordinatorState,
   Dependency,
   Directive,
+  OpenQuestion,
   OutcomeSpec,
   RosterMember,
   StartMode,
@@ -52,6 +53,7 @@ interface ChildRow {
   readonly lastEventAt: string
   readonly lastSequence: number
   readonly waiting: boolean
+  readonly questions: ReadonlyArray<OpenQuestion> | null
   readonly branch: string | null
   readonly commit: string | null
   readonly treeHash: string | null
@@ -185,6 +187,16 @@ const childrenOf = (sql: SqlShape, runId: string, only: ReadonlyArray<string> | 
              r.step_count as "stepCount", w.commit_hash as "commit", coalesce(e.created_at, r.created_at) as "lastEventAt",
              coalesce(e.sequence, 0) as "lastSequence",
              coalesce(cardinality(w.waits_for), 0) > 0 or r.status = 'pending' as waiting,
+             case when cardinality(w.waits_for) > 0 then
+               (select jsonb_agg(jsonb_build_object('requestId', q.payload ->> 'requestId',
+                                                    'question', q.payload ->> 'question') order by q.sequence)
+                  from events q
+                 where q.run_id = r.run_id::text and q.type = 'agent.question_asked'
+                   and coalesce((q.payload ->> 'expiresAt')::timestamptz > now(), true)
+                   and not exists (select from events a
+                                    where a.run_id = q.run_id and a.type = 'agent.question_answered'
+                                      and a.payload ->> 'requestId' = q.payload ->> 'requestId'))
+             end as questions,
              case when r.status = 'failed' then
                (select (f.payload ->> 'retryable')::boolean from events f
                  where f.run_id = r.run_id::text and f.type = 'run.failed' order by f.sequence desc limit 1)
@@ -207,6 +219,7 @@ const childrenOf = (sql: SqlShape, runId: string, only: ReadonlyArray<string> | 
             ...row,
             retryable: row.retryable ?? false,
             lastEventAt: Date.parse(row.lastEventAt),
+            questions: row.questions ?? [],
             touchedFiles: [],
             resumable: !isTerminal(row.status) || row.status === "assemble_ready" || row.status === "completed",
           },

@@ -7,7 +7,7 @@ import { steer } from "#policies/steering/steer.ts"
 import { defaultLimits } from "#runtime/coordinator/limits.ts"
 import type { GateAnswer, Integration, MergeAnswer } from "#runtime/coordinator/outcome.ts"
 import { plannedItems } from "#runtime/coordinator/test/items.ts"
-import { CoordinatorWorld, WorldFailed } from "#runtime/coordinator/world.ts"
+import { CoordinatorWorld, refusedByPolicy, WorldFailed } from "#runtime/coordinator/world.ts"
 
 export interface FakeWorld {
   /** What was asked, in order. */
@@ -18,6 +18,8 @@ export interface FakeWorld {
   crashAfter: boolean
   /** Fails the call of this name, once, as something that may go well later. */
   awayOnce: string | undefined
+  /** Refuses the call of this name, once, as a policy does. */
+  refusedOnce: string | undefined
   gate: (gate: string) => GateAnswer
   integration: () => Integration
   merge: (commit: string) => MergeAnswer
@@ -33,6 +35,7 @@ export const fakeWorld = (more: Partial<FakeWorld> = {}): FakeWorld => ({
   crashAt: 0,
   crashAfter: false,
   awayOnce: undefined,
+  refusedOnce: undefined,
   gate: () => ({ _tag: "Passed", verdict: "green", summary: "" }),
   integration: () => ({ _tag: "Integrated", commit: "c1", treeHash: "t1", hasChanges: true }),
   merge: (commit) => ({ _tag: "Merged", commit }),
@@ -58,6 +61,10 @@ export const layerFakeWorld = (world: FakeWorld): Layer.Layer<CoordinatorWorld> 
         world.awayOnce = undefined
         return yield* new WorldFailed({ reason: "away", message: "not now", retryable: true })
       }
+      if (world.refusedOnce === name) {
+        world.refusedOnce = undefined
+        return yield* new WorldFailed({ reason: refusedByPolicy, message: "Too large.", retryable: false })
+      }
       const answer = act()
       return crashes ? yield* Effect.die(crash(name)) : answer
     })
@@ -81,6 +88,7 @@ export const layerFakeWorld = (world: FakeWorld): Layer.Layer<CoordinatorWorld> 
     touchedFiles: ({ children }) =>
       call("files", () => Object.fromEntries(Object.keys(children).map((id) => [id, ["src/a.ts"]]))),
     decide: (ask) => call("decide", () => steer(ask)),
+    answerQuestion: (_, { question }) => call("answer", () => `To "${question}": yes.`),
     integrate: () => call("integrate", world.integration),
     runGate: (_, { gate }) => call(gate, () => world.gate(gate)),
     diff: () => call("diff", () => "+a"),

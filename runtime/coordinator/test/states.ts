@@ -73,6 +73,7 @@ export const aChild = (runId: string, more: Partial<ChildView> = {}): ChildView 
   lastEventAt: 0,
   lastSequence: 1,
   waiting: false,
+  questions: [],
   branch: `svc/${runId}`,
   commit: `commit-of-${runId}`,
   treeHash: `tree-of-${runId}`,

@@ -5,6 +5,7 @@ import { EventLog } from "#core/event-log.ts"
 import { query } from "#core/query.ts"
 import { refuse, refuseInput } from "#core/refusal.ts"
 import { access, type Route, route } from "#core/route.ts"
+import { isTerminal } from "#core/run/status.ts"
 import {
   ChildAnswer,
   childrenAnswer,
@@ -64,18 +65,20 @@ export const planRoutes: Effect.Effect<ReadonlyArray<Route>, never, CoordinatorS
     /** What `read` finds in the state; waited for a little where it is not there yet. */
     const awaited = <A>(runId: string, read: (state: CoordinatorState) => A | undefined, patience: Duration.Duration) =>
       Effect.gen(function* () {
-        const present = read(yield* state(runId))
-        if (present !== undefined) return present
+        const found = yield* state(runId)
+        const present = read(found)
+        // what has ended brings nothing more
+        if (present !== undefined || isTerminal(found.run.status)) return present
         const look = Effect.gen(function* () {
           yield* Effect.sleep(pause)
           const later = yield* store.load(runId)
           return later === undefined ? undefined : read(later)
         })
-        const found = yield* look.pipe(
+        const late = yield* look.pipe(
           Effect.repeat({ until: (value) => value !== undefined }),
           Effect.timeoutOption(patience),
         )
-        return Option.getOrUndefined(found)
+        return Option.getOrUndefined(late)
       })
 
     /** Every event of the run, page by page. */

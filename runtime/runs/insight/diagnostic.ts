@@ -6,6 +6,7 @@ import { Effect, Schema } from "effect"
 import type { Run } from "#core/run/run.ts"
 import { isTerminal } from "#core/run/status.ts"
 import type { SqlShape } from "#core/sql.ts"
+import { workerLost } from "#runtime/runs/failure.ts"
 
 const Fact = Schema.Struct({ code: Schema.String, detail: Schema.String, sequence: Schema.NullOr(Schema.Int) })
 type Fact = typeof Fact.Type
@@ -114,8 +115,14 @@ const meanings: ReadonlyArray<Interpretation & { readonly gate?: string; readonl
   {
     code: "worker_lost",
     explanation: "A worker ended in the middle of its work, and another one went on from what was stored.",
-    based_on: ["run.error"],
+    based_on: ["run.error:worker_lost"],
     next: [],
+  },
+  {
+    code: "work_undone",
+    explanation: "Something could not be done, and the run is where it was before: it can be tried again.",
+    based_on: ["run.error"],
+    next: ["Look at the reason in run.error, and do again what was refused."],
   },
   {
     code: "sandbox_refused",
@@ -152,8 +159,10 @@ const meanings: ReadonlyArray<Interpretation & { readonly gate?: string; readonl
   },
 ]
 
-const codeOf = (event: Telling): string =>
-  event.type === "rai.verdict" ? `rai.verdict:${String(event.payload.verdict)}` : event.type
+const codeOf = ({ type, payload }: Telling): string => {
+  if (type === "rai.verdict") return `rai.verdict:${String(payload.verdict)}`
+  return type === "run.error" && payload.reason === workerLost ? "run.error:worker_lost" : type
+}
 
 export const diagnose = (run: Pick<Run, "runId" | "status" | "result">, events: ReadonlyArray<Telling>) => {
   const facts: ReadonlyArray<Fact> = [

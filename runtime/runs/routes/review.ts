@@ -9,11 +9,14 @@ import { Hooks } from "#core/hook.ts"
 import { Checkouts } from "#core/ports/checkouts.ts"
 import { type Refusal, refuse, refuseInput } from "#core/refusal.ts"
 import { access, type Route, reply, route } from "#core/route.ts"
+import type { RunCommand } from "#core/run/command.ts"
 import type { Run } from "#core/run/run.ts"
 import { Runs } from "#core/run/runs.ts"
 import { RunStatus } from "#core/run/status.ts"
 import { Settings } from "#core/settings.ts"
+import { Sql } from "#core/sql.ts"
 import { reviewAccept } from "#policies/review/question.ts"
+import { stepEvent } from "#runtime/runs/step-event.ts"
 
 const tag = "Review"
 
@@ -58,6 +61,14 @@ const reviewAnswer = (run: Run): typeof ReviewAnswer.Type => ({
 /** How long a request waits for the worker that commits and merges. */
 const commitPatience = "25 seconds"
 
+/** How the stage of the review ends with each decision. */
+const outcomes = {
+  Approve: { status: "completed", message: undefined },
+  Decline: { status: "failed", message: "The change was declined." },
+  RequestChanges: { status: "completed", message: "Changes were asked for." },
+  TakeCommitSlot: { status: "completed", message: undefined },
+} as const
+
 const CommitAnswer = Schema.Struct({
   run_id: Schema.String,
   status: RunStatus,
@@ -65,22 +76,37 @@ const CommitAnswer = Schema.Struct({
   conflicting_files: Schema.NullOr(Schema.Array(Schema.String)),
 })
 
-type Needs = Runs | Settings | Hooks | Checkouts | EventLog
+type Needs = Runs | Settings | Hooks | Checkouts | EventLog | Sql
 
 export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Needs> = Effect.gen(function* () {
   const runs = yield* Runs
   const hooks = yield* Hooks
   const checkouts = yield* Checkouts
   const log = yield* EventLog
+  const sql = yield* Sql
   const { MaxRevisions: maxRevisions } = (yield* Settings).Runs
 
-  const requestChanges = Effect.fnUntraced(function* (runId: string, comment: string, by: string) {
-    return (yield* runs.transition(runId, { _tag: "RequestChanges", comment, by, maxRevisions })).run
+  /** Carries out what a person decided, and tells how the review went in the same commit. */
+  const decide = Effect.fnUntraced(function* (
+    { runId, agentName }: Run,
+    command: Extract<RunCommand, { _tag: "Approve" | "Decline" | "RequestChanges" | "TakeCommitSlot" }>,
+    feedback?: string,
+  ) {
+    const { status, message } = outcomes[command._tag]
+    const told = yield* stepEvent({ agentName, reviewedBy: command.by }, "review", status, feedback ?? message)
+    return (yield* runs.transition(runId, command, { events: [told] })).run
   })
 
-  /** No policy objects to what would be merged now: what is in the checkout, or, where `shown`, what was reviewed. */
+  const requestChanges = Effect.fnUntraced(function* (runId: string, comment: string, by: string) {
+    return yield* decide(yield* runs.get(runId), { _tag: "RequestChanges", comment, by, maxRevisions })
+  })
+
+  /**
+   * No policy objects to what would be merged now: what is in the checkout, or, where `shown`, what was reviewed.
+   * Gives its tree; null where the run is not reviewed now.
+   */
   const mayMerge = Effect.fnUntraced(function* (run: Run, reviewer: string, shown: boolean) {
-    if (run.status !== "awaiting_review" || run.repository === null) return
+    if (run.status !== "awaiting_review" || run.repository === null) return null
     const unavailable = () => refuse("worktree_unavailable")
     const place = { runId: run.runId, repository: run.repository }
     const checkout = yield* checkouts.open(place).pipe(Effect.mapError(unavailable))
@@ -101,17 +127,23 @@ export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Needs> = E
       },
       { runId: run.runId },
     )
+    return treeHash
   })
 
   /** The run as it is once no worker commits or merges it any more, or when patience is over. */
   const settled = Effect.fnUntraced(function* (runId: string) {
-    const moves = log.follow(runId, 0).pipe(
-      Stream.mapEffect(() => runs.get(runId)),
-      Stream.filter((run) => run.status !== "committing" && run.status !== "merging"),
-      Stream.take(1),
-      Stream.runDrain,
-    )
-    yield* Effect.timeoutOption(moves, commitPatience)
+    const [at] = yield* sql<{ head: number }>`
+      select coalesce(max(sequence), 0)::float8 as head from events where run_id = ${runId}`
+    const isSettled = Effect.map(runs.get(runId), ({ status }) => status !== "committing" && status !== "merging")
+    if (!(yield* isSettled)) {
+      // what was told before is not read again
+      const moves = log.follow(runId, at?.head).pipe(
+        Stream.filterEffect(() => isSettled),
+        Stream.take(1),
+        Stream.runDrain,
+      )
+      yield* Effect.timeoutOption(moves, commitPatience)
+    }
     return yield* runs.get(runId)
   })
 
@@ -133,9 +165,11 @@ export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Needs> = E
           const comment = yield* readComment(body.feedback, "feedback")
           return reviewAnswer(yield* requestChanges(params.id, comment, by))
         }
-        if (body.approved) yield* mayMerge(yield* runs.get(params.id), by, true)
-        const { run } = yield* runs.transition(params.id, { _tag: body.approved ? "Approve" : "Decline", by })
-        return reviewAnswer(run)
+        const feedback = body.feedback?.trim() ? yield* readComment(body.feedback, "feedback") : undefined
+        const run = yield* runs.get(params.id)
+        if (!body.approved) return reviewAnswer(yield* decide(run, { _tag: "Decline", by }, feedback))
+        const treeHash = yield* mayMerge(run, by, true)
+        return reviewAnswer(yield* decide(run, { _tag: "Approve", by, treeHash }, feedback))
       }),
     }),
     route<ById, Record<never, never>, typeof ChangesBody.Type, typeof ChangesAnswer.Type>({
@@ -167,7 +201,7 @@ export const reviewRoutes: Effect.Effect<ReadonlyArray<Route>, never, Needs> = E
         if (before.status === "merging" || before.status === "committing") return yield* refuse("already_merging")
         const by = subjectOf(caller)
         yield* mayMerge(before, by, false)
-        yield* runs.transition(params.id, { _tag: "TakeCommitSlot", by })
+        yield* decide(before, { _tag: "TakeCommitSlot", by })
         const run = yield* settled(params.id)
         if (run.status === "awaiting_review") {
           return yield* refuse("conflict", {

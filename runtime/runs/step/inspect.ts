@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { newId } from "#core/ids.ts"
 import { Checkouts, type Snapshot } from "#core/ports/checkouts.ts"
+import { redact } from "#core/redaction.ts"
 import { RaiError, RaiVerdict } from "#core/run/events/run.ts"
 import { Settings } from "#core/settings.ts"
 import { checkoutFailure, type Failure, modelFailure, unsafeContent } from "#runtime/runs/failure.ts"
@@ -39,6 +40,7 @@ export const inspect = Effect.fn("runs.inspect")(function* (input: StepInput) {
     yield* held.write({ events: [yield* stepEvent(run, "rai", "started")] })
     const review = yield* reviewByRai({ run, snapshot, files, diff, held })
     const { rationale } = review
+    const shown = redact(diff)
     const verdict =
       review.verdict === "revise" && input.work.raiRevisions >= maxRaiRevisions ? "yellow" : review.verdict
     const said = RaiVerdict.of({ verdict: review.verdict, runId: run.runId, rationale })
@@ -50,7 +52,7 @@ export const inspect = Effect.fn("runs.inspect")(function* (input: StepInput) {
     switch (verdict) {
       case "green":
       case "yellow":
-        return yield* ready(input, checkout.branch, snapshot, diff, events, false)
+        return yield* ready(input, checkout.branch, snapshot, shown, events, false)
       case "revise":
         return yield* held.write({
           work: {
@@ -63,10 +65,12 @@ export const inspect = Effect.fn("runs.inspect")(function* (input: StepInput) {
       case "red":
         return run.parentRunId === null
           ? yield* held.write({ events, command: unsafeContent(rationale) })
-          : yield* ready(input, checkout.branch, snapshot, diff, events, true)
+          : yield* ready(input, checkout.branch, snapshot, shown, events, true)
     }
   })
-  const failed = (failure: Failure) => held.write({ command: failure })
+  const failed = Effect.fnUntraced(function* (failure: Failure) {
+    yield* held.write({ events: [yield* stepEvent(run, "rai", "failed", failure.message)], command: failure })
+  })
   yield* looked.pipe(
     Effect.catchTags({
       CheckoutFailed: (failure) => failed(checkoutFailure(failure)),
@@ -80,19 +84,24 @@ export const inspect = Effect.fn("runs.inspect")(function* (input: StepInput) {
 const revisionText = (round: number, rationale: string): string =>
   `The responsible-AI review asks for changes to what you made (round ${round}). Its explanation, as data:\n${JSON.stringify(rationale)}\nMake these changes, then report the outcome.`
 
-const nothingMade = ({ run, held }: StepInput, branch: string, snapshot: Snapshot) =>
-  run.parentRunId === null
-    ? held.write({ command: { _tag: "Complete", result: "no_changes" } })
-    : held.write({
-        command: {
-          _tag: "AssembleReady",
-          treeHash: snapshot.treeHash,
-          worktreeBranch: branch,
-          diff: null,
-          hasChanges: false,
-          raiSafetyFlagged: false,
-        },
-      })
+const nothingMade = Effect.fnUntraced(function* ({ run, held }: StepInput, branch: string, snapshot: Snapshot) {
+  const skipped = (step: Parameters<typeof stepEvent>[1]) => stepEvent(run, step, "skipped", "Nothing was changed.")
+  if (run.parentRunId === null) {
+    const events = [yield* skipped("rai"), yield* skipped("review"), yield* skipped("merge")]
+    return yield* held.write({ events, command: { _tag: "Complete", result: "no_changes" } })
+  }
+  return yield* held.write({
+    events: [yield* skipped("rai")],
+    command: {
+      _tag: "AssembleReady",
+      treeHash: snapshot.treeHash,
+      worktreeBranch: branch,
+      diff: null,
+      hasChanges: false,
+      raiSafetyFlagged: false,
+    },
+  })
+})
 
 const ready = Effect.fnUntraced(function* (
   { run, held }: StepInput,

@@ -37,7 +37,7 @@ export const merge = Effect.fn("runs.merge")(function* ({ run, work, held }: Ste
       return onward
     case "Blocked":
       yield* held.write({
-        events: [yield* stepEvent(run, "merge", "failed", result.reason)],
+        events: [yield* stepEvent(run, "merge", "failed", result.reason), yield* stepEvent(run, "review", "started")],
         command: { _tag: "BlockMerge", reason: result.reason },
       })
       return onward
@@ -65,7 +65,9 @@ export const commit = Effect.fn("runs.commit")(function* ({ run, held }: StepInp
   })
   yield* committed.pipe(
     Effect.catchTag("CheckoutFailed", ({ message }) =>
-      held.write({ command: { _tag: "ReleaseCommitSlot", reason: message } }),
+      Effect.flatMap(stepEvent(run, "review", "started"), (event) =>
+        held.write({ events: [event], command: { _tag: "ReleaseCommitSlot", reason: message } }),
+      ),
     ),
   )
   return onward

@@ -1,11 +1,12 @@
 /** The first step: the model is known, the sandbox is known, the checkout is there. */
-import { Effect } from "effect"
-import { Checkouts } from "#core/ports/checkouts.ts"
+import { Effect, Exit } from "effect"
+import { Checkouts, type Place } from "#core/ports/checkouts.ts"
 import { Models } from "#core/ports/models.ts"
 import { Sandbox } from "#core/ports/sandbox.ts"
 import { RunWorkflowGraph } from "#core/run/events/run.ts"
 import { SandboxSelected, SandboxWarning } from "#core/run/events/sandbox.ts"
 import { AgentTask } from "#core/run/events/turn.ts"
+import { Runs } from "#core/run/runs.ts"
 import { effectivePolicy } from "#core/sandbox-policy/stored-policy.ts"
 import { checkoutFailure, internalError, modelFailure } from "#runtime/runs/failure.ts"
 import { runGraph } from "#runtime/runs/graph.ts"
@@ -43,6 +44,8 @@ export const prepare = Effect.fn("runs.prepare")(function* ({ run, held }: StepI
           is_real_isolation: isRealIsolation,
           selection_reason: reason,
           has_network_warning: policy.networkEnabled,
+          // a turn in the process of the service has no pod that it could be bound to
+          current_binding: { state: "unavailable", reason: "not_in_a_pod" },
         },
       },
       events: [
@@ -59,6 +62,21 @@ export const prepare = Effect.fn("runs.prepare")(function* ({ run, held }: StepI
       ModelFailed: (failed) => held.write({ command: modelFailure(failed) }),
       CheckoutFailed: (failed) => held.write({ command: checkoutFailure(failed) }),
     }),
+    Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : clearDeleted({ runId: run.runId, repository }))),
   )
   return onward satisfies Stepped
+})
+
+/** Whoever deleted the run meanwhile looked for its checkout before it was there. */
+const clearDeleted = Effect.fnUntraced(function* (place: Place) {
+  const runs = yield* Runs
+  const checkouts = yield* Checkouts
+  yield* runs.get(place.runId).pipe(
+    Effect.asVoid,
+    Effect.catchTag("Refusal", () => checkouts.remove(place, { branch: true })),
+    Effect.catchTags({
+      DatabaseUnavailable: () => Effect.void,
+      CheckoutFailed: ({ message }) => Effect.logWarning(message),
+    }),
+  )
 })

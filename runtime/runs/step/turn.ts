@@ -6,7 +6,7 @@ import { makeSessionStore } from "#core/run/session.ts"
 import { effectivePolicy } from "#core/sandbox-policy/stored-policy.ts"
 import { Sql } from "#core/sql.ts"
 import { TurnInterrupted } from "#core/wire/turn.ts"
-import { bounded, checkoutFailure, contextFailure, modelFailure } from "#runtime/runs/failure.ts"
+import { bounded, checkoutFailure, contextFailure, type Failure, modelFailure } from "#runtime/runs/failure.ts"
 import { onward, type StepInput, type Stepped } from "#runtime/runs/held.ts"
 import { stepEvent } from "#runtime/runs/step-event.ts"
 import { turnRequest } from "#runtime/runs/turn-request.ts"
@@ -17,6 +17,10 @@ const place = (run: StepInput["run"]) => ({ runId: run.runId, repository: run.re
 
 export const turn = Effect.fn("runs.turn")(function* ({ run, work, held }: StepInput) {
   const checkouts = yield* Checkouts
+  const ended = Effect.fnUntraced(function* (failure: Failure) {
+    yield* held.write({ events: [yield* stepEvent(run, "agent", "failed", failure.message)], command: failure })
+    return onward
+  })
   const worked = Effect.gen(function* () {
     if (yield* isAnswered(run.runId, work.instruction ?? run.task)) {
       // the worker before this one was lost after the last word of the agent
@@ -42,17 +46,16 @@ export const turn = Effect.fn("runs.turn")(function* ({ run, work, held }: StepI
         return onward
       }
       case "Bounded":
-        yield* held.write({ command: bounded(outcome.limit, outcome.steps) })
-        return onward
+        return yield* ended(bounded(outcome.limit, outcome.steps))
       case "Waiting":
         return { _tag: "Rest", waitsFor: outcome.requestIds } satisfies Stepped
     }
   })
   return yield* worked.pipe(
     Effect.catchTags({
-      ModelFailed: (failed) => Effect.as(held.write({ command: modelFailure(failed) }), onward),
-      ContextRefused: (refused) => Effect.as(held.write({ command: contextFailure(refused) }), onward),
-      CheckoutFailed: (failed) => Effect.as(held.write({ command: checkoutFailure(failed) }), onward),
+      ModelFailed: (failed) => ended(modelFailure(failed)),
+      ContextRefused: (refused) => ended(contextFailure(refused)),
+      CheckoutFailed: (failed) => ended(checkoutFailure(failed)),
     }),
   )
 })

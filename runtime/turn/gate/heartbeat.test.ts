@@ -98,6 +98,22 @@ layer(coreServices(), { excludeTestServices: true, timeout: "60 seconds" })("a r
       yield* (yield* Runs).cancel(runId, { reason: "cancelled", by: "ada" })
       expect(yield* Effect.flatMap(makeSweep, ({ sweep }) => sweep)).not.toContain(runId)
       expect(yield* types(runId)).not.toContain("tool.approval_resolved")
+      expect(yield* makeWorkStore(yield* Sql).find(runId)).toMatchObject({ waitsFor: [] })
+    }),
+  )
+
+  it.effect("is not due any more when it is given back after its end", () =>
+    Effect.gen(function* () {
+      const works = makeWorkStore(yield* Sql)
+      const { runId, requestId } = yield* resting(Duration.hours(1))
+      yield* (yield* RunControl).approveTool(runId, requestId, "once", "ada")
+      const claimed = (yield* works.claim("w", 60, 100)).find((work) => work.runId === runId)
+      yield* (yield* Runs).cancel(runId, { reason: "cancelled", by: "ada" })
+      yield* works.release(runId, claimed?.fence ?? 0, 0)
+      expect(yield* dueAt(runId)).toBe(false)
+      const [run] = yield* (yield* Sql)<{ owner: string | null }>`
+        select lease_owner as owner from runs where run_id = ${runId}`
+      expect(run?.owner).toBeNull()
     }),
   )
 })
