@@ -45,6 +45,7 @@ const refusals = {
   plugin_not_startable: [409, "The plugin cannot be started as it is."],
   last_owner: [409, "A project keeps at least one owner."],
   run_not_retryable: [409, "Only a failed run can be retried."],
+  steering_recovery_exhausted: [409, "The budget of recoveries is used up."],
   retry_limit_reached: [409, "The retry chain of this run is at its limit."],
   revision_limit_reached: [409, "The run has had as many revisions as it may have."],
   project_deleting: [409, "The project is being deleted."],

@@ -263,6 +263,20 @@ const table: ReadonlyArray<readonly [behaviour: string, given: Given, expected: 
     { signal: { source: "human-review" }, used: 6, subtasks: [subtask(1, { recoveryAttempts: 3 })] },
     { decision: "dispatch_fresh", resetBudgets: true, attempt: 1 },
   ],
+  [
+    "spends the recoveries of a subtask where a person only wants the same again",
+    {
+      signal: { source: "human-review", verb: "dispatch-fresh" },
+      used: 6,
+      subtasks: [subtask(1, { recoveryAttempts: 2 })],
+    },
+    { decision: "dispatch_fresh", resetBudgets: false, attempt: 3 },
+  ],
+  [
+    "asks a person whose recovery comes too late",
+    { signal: { source: "human-review", verb: "dispatch-fresh" }, subtasks: [subtask(1, { recoveryAttempts: 3 })] },
+    { rationale: "recovery_attempts_exhausted", escalation: "human_review" },
+  ],
 ]
 
 describe("the built-in steering", () => {

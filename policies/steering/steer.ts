@@ -2,7 +2,8 @@
  * The service's own steering. In order:
  *
  * 1. A note (`advisory`, or a `send` while a person reviews) changes nothing; a `stop` ends it.
- * 2. A person who wants changes starts the budgets anew; without one, an exhausted budget asks a person.
+ * 2. A person who wants changes starts the budgets anew; without one, an exhausted budget asks a person. To want the
+ *    same again (`dispatch-fresh`) spends the recoveries of a subtask, by whomever it is wanted.
  * 3. Who is meant: those named, the authors of the named files, or all who contributed.
  * 4. A correction (`amend`, `send`) goes to the same child while it can be resumed; else a fresh one is dispatched
  *    to the same agent, for it was not the agent's fault.
@@ -26,8 +27,9 @@ export const steer = ({ signal, plan, budgets }: SteeringAsk): SteeringAnswer =>
   if (severity === "advisory") return { ...nothing, rationale: "advisory_signal" }
   if (verb === "send" && plan.reviewGateArmed) return { ...nothing, rationale: "advisory_note" }
 
-  const resetBudgets = source === "human-review"
-  if (!resetBudgets && budgets.steeringIterationsUsed >= budgets.steeringIterationsPerPlan) {
+  const byPerson = source === "human-review"
+  const resetBudgets = byPerson && verb !== "dispatch-fresh"
+  if (!byPerson && budgets.steeringIterationsUsed >= budgets.steeringIterationsPerPlan) {
     return escalate("steering_budget_exhausted")
   }
   const { implicated, fallback } = scopeOf(signal, plan)

@@ -119,6 +119,30 @@ describe("a person's steering", () => {
     ["lets a plan go on that is held up", at("assembly_blocked"), {}, ["SignalReceived", "Rearmed"]],
     ["recovers what failed", planned(aPlan([begun(1, "failed")])), { kind: "dispatch-fresh" }, ["SignalReceived"]],
     ["recovers nothing where nothing failed", running, { kind: "dispatch-fresh" }, "steering_invalid"],
+    [
+      "recovers nothing for the fourth time",
+      planned(aPlan([begun(1, "failed", { recoveryAttempts: 3 }), begun(2, "failed")])),
+      { kind: "dispatch-fresh" },
+      "steering_recovery_exhausted",
+    ],
+    [
+      "recovers the child that has been recovered less often",
+      planned(aPlan([begun(1, "failed", { recoveryAttempts: 3 }), begun(2, "failed")])),
+      { kind: "dispatch-fresh", targetChildRunId: "child-2" },
+      ["SignalReceived"],
+    ],
+    [
+      "redirects whatever the budgets say",
+      planned(aPlan([begun(1, "failed", { recoveryAttempts: 3 })], { steeringIterations: 6 })),
+      { kind: "redirect" },
+      ["SignalReceived"],
+    ],
+    [
+      "lets all of a plan go on that is held up, with new budgets",
+      planned(aPlan([begun(1, "failed", { recoveryAttempts: 3 })], { status: "assembly_blocked" })),
+      { kind: "dispatch-fresh" },
+      ["SignalReceived", "Rearmed"],
+    ],
     ["has no plan to send to", aState({ spec: aSpec }), {}, "steering_invalid"],
     ["comes too late after the end", ended, { kind: "stop" }, "run_not_active"],
     ["comes too late for a merge", { ...running, run: { ...running.run, status: "merging" } }, {}, "conflict"],
@@ -130,10 +154,21 @@ describe("a person's steering", () => {
     const decided = steered(at("in_review"), { kind: "redirect" })
     expect(Result.isSuccess(decided) && decided.success).toMatchObject([
       {
-        directive: { status: "pending", signal: { source: "human-review", verb: "redirect", treeHash: "t" } },
+        directive: { status: "relayed", signal: { source: "human-review", verb: "redirect", treeHash: "t" } },
         note: null,
       },
     ])
+  })
+
+  it("is relayed at once where a review asks for changes, and waits for a decision everywhere else", () => {
+    const status = (state: CoordinatorState, kind: SteerCommand["kind"]) => {
+      const decided = steered(state, { kind })
+      const [change] = Result.isSuccess(decided) ? decided.success : []
+      return change?._tag === "SignalReceived" ? change.directive.status : change
+    }
+    expect(status(at("in_review"), "amend")).toBe("relayed")
+    expect(status(at("rai_blocked"), "redirect")).toBe("pending")
+    expect(status(running, "amend")).toBe("pending")
   })
 
   it("leaves the review as it is where it only sends a note", () => {

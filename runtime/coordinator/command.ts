@@ -7,7 +7,13 @@ import { type Refusal, refuse } from "#core/refusal.ts"
 import { isTerminal } from "#core/run/status.ts"
 import type { Change } from "#runtime/coordinator/change.ts"
 import { received, type Stamp } from "#runtime/coordinator/outcome.ts"
-import type { CoordinatorState, PlanStatus } from "#runtime/coordinator/state.ts"
+import type {
+  CoordinatorRun,
+  CoordinatorState,
+  DirectiveStatus,
+  PlanStatus,
+  WorkPlan,
+} from "#runtime/coordinator/state.ts"
 import { targetFilesIn } from "#runtime/coordinator/target-files.ts"
 
 /** No changes: it was done before. */
@@ -16,8 +22,13 @@ export type Decided = Result.Result<ReadonlyArray<Change>, Refusal>
 const done: Decided = Result.succeed([])
 const changes = (...these: ReadonlyArray<Change>): Decided => Result.succeed(these)
 
-const inactive = ({ run }: CoordinatorState): Refusal | undefined =>
-  isTerminal(run.status) ? refuse("run_not_active", { extra: { status: run.status } }) : undefined
+export const notActive = ({ status, result }: Pick<CoordinatorRun, "status" | "result">): Refusal =>
+  refuse("run_not_active", {
+    extra: { status, detail: `The run has ended: ${status}${result === null ? "" : ` (${result})`}.` },
+  })
+
+export const inactive = ({ run }: CoordinatorState): Refusal | undefined =>
+  isTerminal(run.status) ? notActive(run) : undefined
 
 export const confirmSpec = (
   state: CoordinatorState,
@@ -76,13 +87,17 @@ export const reviewAssembly = (state: CoordinatorState, decision: ReviewDecision
   if (plan === null || !changeable.has(plan.status)) return Result.fail(none)
   if (requestChanges) {
     const targetFiles = decision.targetFiles ?? targetFilesIn(feedback)
-    return changes(received(personSignal(state, { by, verb: "redirect", feedback, targetFiles, targets: [] }), stamp))
+    const signal = personSignal(state, { by, verb: "redirect", feedback, targetFiles, targets: [] })
+    return changes(received(signal, stamp, sentBack(plan)))
   }
   if (approved) return approvable.has(plan.status) ? changes({ _tag: "ReviewApproved", by }) : Result.fail(none)
   return plan.assembly.treeHash === null
     ? Result.fail(none)
     : changes({ _tag: "ReviewDeclined", by, reason: feedback.trim() === "" ? "declined" : feedback })
 }
+
+/** Who reviews and wants changes has decided: that is relayed at once, and how it is done is decided after. */
+export const sentBack = ({ status }: WorkPlan): DirectiveStatus => (status === "in_review" ? "relayed" : "pending")
 
 /** A plan that is held up goes on, as far as it can: what was lost is done again, with new budgets. */
 export const rearm = (state: CoordinatorState, by: string, reason = "retry"): Decided => {

@@ -29,8 +29,6 @@ const maxTakes = 20
 /** Seconds until a step is tried again: doubled with every try. */
 const firstPause = 2
 const maxPause = 60
-/** Seconds after which a run is looked at again whose children may ask something: nobody is notified of that. */
-const questionPoll = 2
 /** Seconds after which a run with working children is looked at again, whatever was notified. */
 const childPoll = 10
 
@@ -101,8 +99,7 @@ export const driveCoordinator = Effect.fn("coordinator.drive")(function* (
       const now = Date.parse(yield* store.now)
       const [action] = next(state, now)
       if (action === undefined) {
-        const poll = state.run.autopilot ? questionPoll : childPoll
-        return yield* store.rest(runId, fence, state.version, secondsUntil(waitsOf(state, now), now, poll))
+        return yield* store.rest(runId, fence, state.version, secondsUntil(waitsOf(state, now), now))
       }
       if (takes > maxTakes) {
         const lost = new WorldFailed({
@@ -159,10 +156,10 @@ const givenUp = (state: CoordinatorState, action: Action, { reason, message, ret
 }
 
 /** Null: only a change by somebody else makes it go on. */
-const secondsUntil = (waits: ReadonlyArray<Wait>, now: number, poll: number): number | null => {
+const secondsUntil = (waits: ReadonlyArray<Wait>, now: number): number | null => {
   const times = waits.flatMap((wait) => {
     if (wait._tag === "Person") return []
-    return [Math.min(wait.until === null ? poll : (wait.until - now) / 1_000, poll)]
+    return [Math.min(wait.until === null ? childPoll : (wait.until - now) / 1_000, childPoll)]
   })
   return times.length === 0 ? null : Math.max(0, Math.min(...times))
 }

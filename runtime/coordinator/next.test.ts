@@ -206,11 +206,25 @@ const table: ReadonlyArray<readonly [behaviour: string, state: CoordinatorState,
     [{ changes: [{ _tag: "DirectiveApplied", directiveId: 9 }] }],
   ],
   [
-    "is not done with it while a marker is missing",
+    "is not done with it while a marker is missing: the child is told first",
     planned(aPlan([begun(1, "assemble_ready"), begun(2, "running")]), {
       directives: [{ ...queued, status: "relayed", revised: [] }],
     }),
+    [{ _tag: "SteerChild", directiveId: 9, subtaskId: 1 }],
+  ],
+  [
+    "is not done with it while a target works",
+    planned(aPlan([begun(1, "running")]), {
+      directives: [{ ...queued, status: "relayed", revised: [1] }],
+    }),
     [],
+  ],
+  [
+    "decides what a review sent back, though it is relayed",
+    planned(aPlan([begun(1, "assemble_ready")], { status: "assembly_steering" }), {
+      directives: [directive({ status: "relayed" })],
+    }),
+    [{ _tag: "Decide", directiveId: 9 }],
   ],
   ["does nothing once the run has ended", aState({ run: run({ status: "failed" }), spec: aSpec }), []],
 ]

@@ -28,12 +28,12 @@ export const newDirective = (
   targets: [],
   revised: [],
   createdAt: at,
-  relayedAt: status === "applied" ? at : null,
+  relayedAt: status === "pending" ? null : at,
 })
 
-export const received = (signal: SteeringSignal, stamp: Stamp): Change => ({
+export const received = (signal: SteeringSignal, stamp: Stamp, status?: Directive["status"]): Change => ({
   _tag: "SignalReceived",
-  directive: newDirective(signal, stamp),
+  directive: newDirective(signal, stamp, status),
   note: null,
 })
 

@@ -2,6 +2,7 @@
  * States as this replica last saw or wrote them. While the version is the same so are the rows: of a run whose children
  * work, only the run itself and the children that work are read again.
  */
+import { isOpen } from "#runtime/coordinator/next/steering.ts"
 import { type CoordinatorState, liveAttempt } from "#runtime/coordinator/state.ts"
 
 /** Runs of which the state is kept; the one that was not seen for longest goes first. */
@@ -31,7 +32,7 @@ export const makeRemembered = (): Remembered => {
 
 /** Nothing happens but that children work and are started. */
 const standsStill = ({ plan, directives }: CoordinatorState): boolean =>
-  plan?.status === "dispatching" && directives.every(({ status }) => status === "relayed" || status === "applied")
+  plan?.status === "dispatching" && !directives.some(isOpen)
 
 /** The children that may have moved on since. */
 export const liveChildren = ({ plan }: CoordinatorState): ReadonlyArray<string> =>

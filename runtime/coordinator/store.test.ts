@@ -1,10 +1,9 @@
 import { expect, layer } from "@effect/vitest"
-import { Duration, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { EventLog } from "#core/event-log.ts"
 import { newId } from "#core/ids.ts"
 import { RunControl } from "#core/run/control.ts"
 import { Runs } from "#core/run/runs.ts"
-import { RunWaits } from "#core/run/waits.ts"
 import { Sql } from "#core/sql.ts"
 import { steer as builtIn } from "#policies/steering/steer.ts"
 import type { Change } from "#runtime/coordinator/change.ts"
@@ -18,6 +17,7 @@ import { steeringAsk } from "#runtime/coordinator/steering/ask.ts"
 import { CoordinatorStore, type Save } from "#runtime/coordinator/store.ts"
 import { plannedItems } from "#runtime/coordinator/test/items.ts"
 import { aState } from "#runtime/coordinator/test/states.ts"
+import { askedQuestion } from "#test/support/asked-question.ts"
 import { coreServices } from "#test/support/core-services.ts"
 
 const services = CoordinatorStore.layer.pipe(Layer.provideMerge(coreServices()))
@@ -295,24 +295,30 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the store
 
   it.effect("writes an answer of autopilot once, and none where a person was faster", () =>
     Effect.gen(function* () {
-      const waits = yield* RunWaits
       const { runId, childRunId } = yield* working
       const ask = Effect.gen(function* () {
-        const requestId = yield* waits.askQuestion(childRunId, "why?", Duration.minutes(5))
+        const { requestId, look } = yield* askedQuestion(childRunId, "why?")
         // as the child's worker leaves it when it rests
         yield* (yield* Sql)`update run_work set waits_for = ${[requestId]}::text[] where run_id = ${childRunId}`
-        return { _tag: "QuestionAnswered", childRunId, requestId, question: "why?", answer: "Because." } as const
+        const change = {
+          _tag: "QuestionAnswered",
+          childRunId,
+          requestId,
+          question: "why?",
+          answer: "Because.",
+        } as const
+        return { change, look }
       })
-      const first = yield* ask
+      const { change: first, look } = yield* ask
       const asked = yield* loaded(runId)
       expect(asked.children[childRunId]?.questions).toEqual([{ requestId: first.requestId, question: "why?" }])
       const answered = yield* write(runId, () => [first])
       expect(answered.children[childRunId]?.questions).toEqual([])
-      expect(yield* waits.questionAnswer(childRunId, first.requestId)).toBe("Because.")
+      expect(yield* look).toEqual({ _tag: "Answered", answer: "Because." })
       const log = yield* (yield* EventLog).read(runId)
       const because = explain(log, log.at(-1)?.sequence ?? 0)?.because.map(({ type }) => type)
       expect(because).toEqual(["coordinator.child_question"])
-      const second = yield* ask
+      const { change: second } = yield* ask
       const state = yield* loaded(runId)
       yield* (yield* RunControl).answer(runId, second.requestId, "Never mind.", "ada")
       const late = yield* Effect.flip((yield* CoordinatorStore).save({ state, changes: [second] }))

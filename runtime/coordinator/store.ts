@@ -15,9 +15,11 @@ import { RunStarted } from "#core/run/events/run.ts"
 import type { NewRun } from "#core/run/new-run.ts"
 import { coordinatorAgent, type Run } from "#core/run/run.ts"
 import { Runs, type Transitioned } from "#core/run/runs.ts"
+import { isTerminal } from "#core/run/status.ts"
 import { makeWorkStore, workChannel } from "#core/run/work-store.ts"
 import { type DatabaseUnavailable, Sql } from "#core/sql.ts"
 import type { Change } from "#runtime/coordinator/change.ts"
+import { notActive } from "#runtime/coordinator/command.ts"
 import { eventsOf } from "#runtime/coordinator/events.ts"
 import { evolve } from "#runtime/coordinator/evolve.ts"
 import { defaultLimits, type Limits } from "#runtime/coordinator/limits.ts"
@@ -170,11 +172,11 @@ export class CoordinatorStore extends Context.Service<
              and r.fence = coalesce(${fence ?? null}::bigint, r.fence)
           returning c.version`
         if (advanced.length > 0) return true
-        const [found] = yield* sql<{ readonly fence: number; readonly ended: boolean }>`
-          select fence, ended_at is not null as ended from runs where run_id = ${run.runId}`
+        const [found] = yield* sql<Pick<typeof run, "status" | "result"> & { readonly fence: number }>`
+          select fence, status, result from runs where run_id = ${run.runId}`
         if (found === undefined) return yield* refuse("run_not_found")
         if (fence !== undefined && found.fence !== fence) return yield* refuse("lease_lost")
-        if (found.ended) return yield* refuse("run_not_active")
+        if (isTerminal(found.status)) return yield* notActive(found)
         return false
       })
 

@@ -17,7 +17,7 @@ import { mergeCommit } from "#runtime/git/merge.ts"
 import { branchRef } from "#runtime/git/names.ts"
 import { findOrigin, headOf } from "#runtime/git/origin.ts"
 import { canOverlay, unmountIdle } from "#runtime/git/overlay.ts"
-import { describeCheckout, makeCheckout, type Opened, openCheckout } from "#runtime/git/prepare.ts"
+import { describeCheckout, makeCheckout, openCheckout } from "#runtime/git/prepare.ts"
 import { clean, removeCheckout } from "#runtime/git/remove.ts"
 
 const makeCheckouts = (overlays: (data: string) => Effect.Effect<boolean, CheckoutFailed>) =>
@@ -43,21 +43,18 @@ const makeCheckouts = (overlays: (data: string) => Effect.Effect<boolean, Checko
       Effect.forkScoped,
     )
 
-    const known = (opened: Opened): Opened => {
-      if (opened.record.kind === "overlay") mounted.set(opened.folder.path, opened.folder)
-      return opened
-    }
+    const mounting = (folder: RunFolder): void => void mounted.set(folder.path, folder)
     const lockRun = ({ runId, repository }: Place) => lock(`run\0${repository}\0${runId}`)
     const open = Effect.fnUntraced(function* (place: Place) {
-      return known(yield* lockRun(place)(openCheckout(yield* data, place)))
+      return yield* lockRun(place)(openCheckout(yield* data, place, mounting))
     })
     const onState = <A>(place: Place, use: (state: State) => Effect.Effect<A, CheckoutFailed>) =>
       Effect.flatMap(open(place), stateOf).pipe(Effect.flatMap(use))
 
     return {
       prepare: Effect.fn("Checkouts.prepare")(function* (spec) {
-        const made = makeCheckout(yield* data, spec, yield* kind, lock(`base\0${spec.repository}`))
-        return yield* describeCheckout(known(yield* lockRun(spec)(made)))
+        const made = makeCheckout(yield* data, spec, yield* kind, lock(`base\0${spec.repository}`), mounting)
+        return yield* describeCheckout(yield* lockRun(spec)(made))
       }),
       open: (place) => Effect.flatMap(open(place), describeCheckout),
       commit: Effect.fn("Checkouts.commit")(function* (checkout, message, author) {
@@ -100,7 +97,7 @@ const makeCheckouts = (overlays: (data: string) => Effect.Effect<boolean, Checko
       }),
       compare: (spec) => compareCommits(data, spec),
       remove: Effect.fn("Checkouts.remove")(function* (place, options) {
-        yield* lockRun(place)(removeCheckout(yield* data, place, options))
+        mounted.delete(yield* lockRun(place)(removeCheckout(yield* data, place, options)))
       }),
       branchHead: Effect.fn("Checkouts.branchHead")(function* (repository, branch) {
         const ref = yield* branchRef(branch)

@@ -39,16 +39,23 @@ const locate = Effect.fnUntraced(function* (data: string, { runId, repository }:
   return { origin, project, folder: runFolder(project, runId) }
 })
 
+/** Is told of a folder before something is mounted there, so that a mount is known whatever interrupts its making. */
+export type Mounting = (folder: RunFolder) => void
+
 /** The checkout that is there, mounted; `not_found` where it was not completed. */
 export const openCheckout = Effect.fn("Checkouts.open")(function* (
   data: string,
   place: Place,
+  mounting: Mounting,
 ): Effect.fn.Return<Opened, CheckoutFailed> {
   const { folder, origin, project } = yield* locate(data, place)
   const record = yield* readRecord(folder)
   if (record === undefined) return yield* failed("not_found", "The run has no checkout.")
-  if (record.kind === "overlay" && !(yield* isMounted(folder))) {
-    yield* mountOverlay(folder, join(baseFolder(project, record.startCommit), "tree"))
+  if (record.kind === "overlay") {
+    mounting(folder)
+    if (!(yield* isMounted(folder))) {
+      yield* mountOverlay(folder, join(baseFolder(project, record.startCommit), "tree"))
+    }
   }
   return { folder, origin, record }
 })
@@ -58,9 +65,10 @@ export const makeCheckout = Effect.fn("Checkouts.make")(function* (
   spec: Place & { readonly base: string },
   kind: Kind,
   lockBase: <A>(effect: Effect.Effect<A, CheckoutFailed>) => Effect.Effect<A, CheckoutFailed>,
+  mounting: Mounting,
 ): Effect.fn.Return<Opened, CheckoutFailed> {
   const { folder, origin, project } = yield* locate(data, spec)
-  if ((yield* readRecord(folder)) !== undefined) return yield* openCheckout(data, spec)
+  if ((yield* readRecord(folder)) !== undefined) return yield* openCheckout(data, spec, mounting)
   const ref = `refs/heads/${branchOfRun(spec.runId)}`
   const { commit: asked, beside: published } = yield* resolveBase(origin, spec.base, ref)
   const startCommit = published ?? asked
@@ -77,6 +85,7 @@ export const makeCheckout = Effect.fn("Checkouts.make")(function* (
       await link(join(base, "index"), folder.index)
       await pointToView(folder.upper, folder)
     })
+    mounting(folder)
     yield* mountOverlay(folder, join(base, "tree"))
   } else {
     yield* onDisk(() => mkdir(folder.tree))

@@ -14,6 +14,7 @@ import { treesWith } from "#runtime/git/user-trees.ts"
 /** How long something unfinished is left to whoever may be at it. */
 const unfinishedFor = Duration.minutes(10)
 
+/** The folder that is gone. */
 export const removeCheckout = Effect.fn("Checkouts.remove")(function* (
   data: string,
   { runId, repository }: Place,
@@ -27,6 +28,7 @@ export const removeCheckout = Effect.fn("Checkouts.remove")(function* (
   yield* onDisk(() => removeFolder(folder.path))
   yield* removeUnusedBases(project, yield* usedBases(project))
   if (options.branch) yield* removeBranch(path, branchOfRun(runId))
+  return folder.path
 })
 
 /** A branch that the user has checked out stays; a repository that is gone has none. */

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Effect } from "effect"
+import { Duration, Effect, Option } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
 import { type CheckoutFailed, Checkouts } from "#core/ports/checkouts.ts"
 import { canOverlay } from "#runtime/git/overlay.ts"
@@ -94,5 +94,23 @@ describe.each(ways)("checkouts by $kind", ({ kind, layer }) => {
         await expect.poll(() => readdirSync(runs).sort(), { timeout: 10_000 }).toEqual(["run-3", "run-5"])
       }),
     )
+  })
+
+  it("leave nothing mounted when they are interrupted at any moment", async () => {
+    const user = makeRepository(join(folder.path, `${kind}-interrupted`))
+    const made = await life(({ prepare }) =>
+      Effect.forEach(
+        Array.from({ length: 30 }, (_, n) => n),
+        (n) =>
+          Effect.timeoutOption(
+            prepare({ runId: `run-6-${n}`, repository: user.path, base: "main" }),
+            Duration.millis(n * 8),
+          ),
+        { concurrency: 6 },
+      ),
+    )
+    // not every one is as far as its mount
+    expect(made.some(Option.isNone)).toBe(true)
+    expect(mountsBelow(data)).toBe(0)
   })
 })

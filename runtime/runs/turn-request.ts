@@ -65,7 +65,7 @@ export const turnRequest = Effect.fn("runs.turnRequest")(function* ({ run, work,
     yield* held.write({
       events: [
         MemoryContextComposition.of({
-          included: [],
+          included: { decisions: [], memories: [], session: null },
           omittedMemoryCount: 0,
           omittedSessionCount: 0,
           omissionCauses: [],

@@ -58,8 +58,11 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       expect((yield* changed.on("GET", "/work-plan")).body.status).toBe("assembly_steering")
       expect(short(yield* changed.on("POST", "/assembly/review", wanted))).toBe("409 no_assembly_review_pending")
       const state = yield* changed.store.load(changed.runId)
-      expect(state?.directives.map(({ signal }) => signal)).toMatchObject([
-        { source: "human-review", verb: "redirect", targetFiles: ["a.txt"], treeHash: "tree" },
+      expect(state?.directives).toMatchObject([
+        {
+          signal: { source: "human-review", verb: "redirect", targetFiles: ["a.txt"], treeHash: "tree" },
+          status: "relayed",
+        },
       ])
       expect(state?.plan?.humanReviewRoundTrips).toBe(1)
     }),
@@ -176,16 +179,23 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
             status: "awaiting_review",
             coordinator_status: "in_review",
           })
-          expect((yield* steer(kind, "Another colour\nTARGET_FILES: a.txt")).status).toBe(201)
+          const sent = yield* steer(kind, "Another colour\nTARGET_FILES: a.txt")
+          expect(sent).toMatchObject({ status: 201, body: { status: "relayed", relayedAt: sent.body.createdAt } })
+          const [told] = (yield* on("GET", "/events?type=coordinator.steering")).body.slice(-1)
+          expect(told.payload).toMatchObject({ directiveId: sent.body.id, status: "relayed" })
           expect((yield* on("GET", "")).body).toMatchObject({
             ...{ status: "in_progress", coordinator_status: "assembly_steering" },
           })
           expect((yield* on("GET", "/events?type=review.changes_requested")).body).toHaveLength(1)
           const state = yield* store.load(runId)
           expect(state?.plan?.humanReviewRoundTrips).toBe(1)
-          expect(state?.directives.at(-1)?.signal).toMatchObject({
-            ...{ source: "human-review", verb: kind, treeHash: "tree", targetFiles: ["a.txt"], createdBy: "ada" },
+          expect(state?.directives.at(-1)).toMatchObject({
+            ...{ directiveId: sent.body.id, status: "relayed", decision: null },
+            signal: {
+              ...{ source: "human-review", verb: kind, treeHash: "tree", targetFiles: ["a.txt"], createdBy: "ada" },
+            },
           })
+          expect((yield* steer(kind, "And larger")).body).toMatchObject({ status: "pending" })
           expect(short(yield* on("POST", "/assembly/review", { approved: true }))).toBe(
             "409 no_assembly_review_pending",
           )

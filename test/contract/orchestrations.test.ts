@@ -3,6 +3,9 @@ import { renameSync } from "node:fs"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { newId } from "#core/ids.ts"
+import { steer as decide } from "#policies/steering/steer.ts"
+import { steered } from "#runtime/coordinator/outcome.ts"
+import { steeringAsk } from "#runtime/coordinator/steering/ask.ts"
 import { begun, idle, short } from "#test/contract/orchestration.ts"
 import { TestDatabase } from "#test/support/database.ts"
 import { agentThat, makeOrchestra } from "#test/support/orchestra.ts"
@@ -82,9 +85,18 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         expect(yield* on("POST", "/outcome-spec/confirm", body)).toEqual({ status: 200, body: confirmed })
       }
       expect(short(yield* revise("Too late"))).toBe("409 no_pending_gate")
-      yield* on("POST", "/cancel")
-      const late = yield* revise("Too late")
-      expect(late).toMatchObject({ status: 409, body: { error: "run_not_active", message: expect.any(String) } })
+      const over = yield* begun({ start_mode: "defineOutcome" })
+      yield* over.drafted
+      for (const one of [over, { on }]) yield* one.on("POST", "/cancel")
+      const ended = { error: "run_not_active", status: "failed", detail: "The run has ended: failed (cancelled)." }
+      const late = [
+        revise("Too late"),
+        over.on("POST", "/outcome-spec/confirm"),
+        over.on("POST", "/outcome-spec/confirm"),
+      ]
+      for (const asked of late) {
+        expect(yield* asked).toEqual({ status: 409, body: { ...ended, message: "Run is not active." } })
+      }
       expect((yield* on("POST", "/outcome-spec/confirm")).body).toEqual(confirmed)
       // a run of one agent has none of it
       const plain = yield* start("Write a file")
@@ -133,6 +145,48 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       expect((yield* on("GET", "/explain?seq=0")).status).toBe(400)
       expect(short(yield* on("GET", "/explain?seq=1"))).toBe("404 not_found")
       expect((yield* on("GET", "")).body).toMatchObject({ coordinator_status: "dispatching" })
+    }),
+  )
+
+  it.effect("start lost work again as often as the budget of recoveries allows, and store nothing after", () =>
+    Effect.gen(function* () {
+      const { ids, on, planned, child, change, runId, store } = yield* begun()
+      const steer = (body: object) => on("POST", "/steer", body)
+      yield* planned
+      const fails = Effect.fnUntraced(function* (attempt: number) {
+        const childRunId = yield* child(ids.one, attempt)
+        yield* change(() => [{ _tag: "ChildSettled", subtaskId: ids.one, end: "failed" }])
+        return childRunId
+      })
+      /** As the driver decides it. */
+      const decided = Effect.fnUntraced(function* (directiveId: number) {
+        yield* change((state) => {
+          const directive = state.directives.find((each) => each.directiveId === directiveId)
+          if (directive === undefined) throw new Error("it was not stored")
+          return steered(state, directiveId, decide(steeringAsk(state, directive)), directive.createdAt)
+        })
+        yield* change(() => [{ _tag: "DirectiveApplied", directiveId }])
+      })
+      yield* fails(1)
+      for (const attempt of [2, 3, 4]) {
+        const again = yield* steer({ kind: "dispatch-fresh" })
+        expect(again).toMatchObject({ status: 201, body: { kind: "dispatch-fresh", status: "pending" } })
+        yield* decided(again.body.id)
+        if (attempt < 4) yield* fails(attempt)
+      }
+      const target_child_run_id = yield* fails(4)
+      const before = yield* store.load(runId)
+      expect(before?.plan?.subtasks[0]).toMatchObject({ status: "failed", recoveryAttempts: 3 })
+      const spent = { error: "steering_recovery_exhausted", message: expect.stringContaining("3 times already") }
+      for (const body of [{}, {}, { target_child_run_id, instruction: "Once more" }]) {
+        expect(yield* steer({ kind: "dispatch-fresh", ...body })).toEqual({ status: 409, body: spent })
+      }
+      expect(yield* store.load(runId)).toEqual(before)
+      // who wants something else starts the budgets anew
+      const redirected = yield* steer({ kind: "redirect", target_child_run_id, instruction: "Another way" })
+      expect(redirected.status).toBe(201)
+      yield* decided(redirected.body.id)
+      expect((yield* store.load(runId))?.plan?.subtasks[0]).toMatchObject({ status: "pending", recoveryAttempts: 1 })
     }),
   )
 

@@ -1,9 +1,9 @@
 /** A person steers a coordinator run: stop, send, redirect, amend, or start lost work again. */
 import { Result } from "effect"
-import { refuse } from "#core/refusal.ts"
-import { isTerminal, type RunStatus } from "#core/run/status.ts"
+import { type Refusal, refuse } from "#core/refusal.ts"
+import type { RunStatus } from "#core/run/status.ts"
 import type { Change } from "#runtime/coordinator/change.ts"
-import { type Decided, personSignal } from "#runtime/coordinator/command.ts"
+import { type Decided, inactive, personSignal, sentBack } from "#runtime/coordinator/command.ts"
 import { newDirective, received, type Stamp } from "#runtime/coordinator/outcome.ts"
 import { type CoordinatorState, childOf, liveAttempt, type Subtask, type WorkPlan } from "#runtime/coordinator/state.ts"
 import { targetFilesIn } from "#runtime/coordinator/target-files.ts"
@@ -28,13 +28,15 @@ const invalid = (message: string): Decided => Result.fail(refuse("steering_inval
 export const steer = (state: CoordinatorState, command: SteerCommand, stamp: Stamp): Decided => {
   const { run, plan } = state
   const { kind, targetChildRunId, instruction, by } = command
-  if (isTerminal(run.status)) return Result.fail(refuse("run_not_active", { extra: { status: run.status } }))
+  const over = inactive(state)
+  if (over !== undefined) return Result.fail(over)
   if (!steerable.has(run.status)) {
     return Result.fail(
       refuse("conflict", { message: "What was assembled is being merged.", extra: { status: run.status } }),
     )
   }
-  if ((kind === "redirect" || kind === "amend") && instruction.trim() === "") {
+  const wantsChanges = kind === "redirect" || kind === "amend"
+  if (wantsChanges && instruction.trim() === "") {
     return invalid(`instruction is required for ${kind}.`)
   }
   const target = plan?.subtasks.find((subtask) => childOf(subtask) === targetChildRunId && targetChildRunId !== null)
@@ -62,11 +64,20 @@ export const steer = (state: CoordinatorState, command: SteerCommand, stamp: Sta
     const reason = kind === "send" ? "assembly_blocked_send" : "recovery"
     return Result.succeed([note(reason), { _tag: "Rearmed", by, reason, feedback: instruction }])
   }
-  if (kind === "dispatch-fresh" && signal.targetScope.subtaskIds === undefined) {
-    return invalid("There is nothing to recover: no subtask has failed.")
+  if (kind !== "dispatch-fresh") {
+    return Result.succeed([received(signal, stamp, wantsChanges ? sentBack(plan) : "pending")])
   }
-  return Result.succeed([received(signal, stamp)])
+  const lost = plan.subtasks.filter(({ subtaskId }) => signal.targetScope.subtaskIds?.includes(subtaskId))
+  if (lost.length === 0) return invalid("There is nothing to recover: no subtask has failed.")
+  const spent = lost.find(({ recoveryAttempts }) => recoveryAttempts >= state.limits.recoveryAttempts)
+  return spent === undefined ? Result.succeed([received(signal, stamp)]) : Result.fail(exhausted(spent))
 }
+
+/** To have the same done again spends what the service itself may spend on it; to want something else renews that. */
+const exhausted = ({ title, recoveryAttempts }: Subtask): Refusal =>
+  refuse("steering_recovery_exhausted", {
+    message: `"${title}" was started again ${recoveryAttempts} times already. Redirect or amend it to have it tried anew.`,
+  })
 
 const stop = (target: Subtask | undefined, targetChildRunId: string | null, by: string, note: Change): Decided => {
   if (targetChildRunId === null) return Result.succeed([note, { _tag: "Stopped", by }])

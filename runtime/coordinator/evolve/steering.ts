@@ -59,6 +59,8 @@ export const steeringSteps = {
   SteeringDecided: (state: CoordinatorState, decided: ChangeOf<"SteeringDecided">): CoordinatorState => {
     const { directiveId, answer, at } = decided
     const budgeted = answer.resetBudgets ? withoutUse(state) : state
+    const directive = state.directives.find((each) => each.directiveId === directiveId)
+    const byPerson = directive?.signal.source === "human-review"
     switch (answer.decision) {
       case "advisory":
         return concluded(carryOn(budgeted, directiveId), decided)
@@ -72,7 +74,7 @@ export const steeringSteps = {
           counted(
             withDirective(budgeted, directiveId, (directive) => ({
               ...directive,
-              status: "queued",
+              status: directive.status === "relayed" ? "relayed" : "queued",
               decision: answer.decision,
               rationale: answer.rationale,
               attempt: answer.attempt,
@@ -80,7 +82,7 @@ export const steeringSteps = {
               revised: [],
             })),
             answer.subtaskIds,
-            answer.resetBudgets,
+            byPerson,
           ),
         )
       case "dispatch_fresh":
@@ -89,7 +91,7 @@ export const steeringSteps = {
             withDirective(dispatchedFresh(budgeted, decided), directiveId, (directive) => ({
               ...directive,
               status: "relayed",
-              relayedAt: at,
+              relayedAt: directive.relayedAt ?? at,
               decision: answer.decision,
               rationale: answer.rationale,
               attempt: answer.attempt,
@@ -97,7 +99,7 @@ export const steeringSteps = {
               revised: [],
             })),
             answer.implicatedSubtaskIds,
-            answer.resetBudgets,
+            byPerson,
           ),
         )
     }
@@ -107,7 +109,11 @@ export const steeringSteps = {
     const steeredState = withDirective(withSubtasks(state, [subtaskId], reopened), directiveId, (directive) => {
       const revised = [...directive.revised, subtaskId]
       const all = directive.targets.every((target) => revised.includes(target))
-      return { ...directive, revised, ...(all ? { status: "relayed" as const, relayedAt: at } : {}) }
+      return {
+        ...directive,
+        revised,
+        ...(all ? { status: "relayed" as const, relayedAt: directive.relayedAt ?? at } : {}),
+      }
     })
     const child = planOf(steeredState).subtasks.find((each) => each.subtaskId === subtaskId)
     const runId = child === undefined ? undefined : lastAttempt(child)?.childRunId
@@ -128,7 +134,7 @@ const concluded = (state: CoordinatorState, { directiveId, answer, at }: ChangeO
   withDirective(state, directiveId, (directive) => ({
     ...directive,
     status: "applied",
-    relayedAt: at,
+    relayedAt: directive.relayedAt ?? at,
     decision: answer.decision,
     rationale: answer.rationale,
     attempt: answer.attempt,

@@ -3,8 +3,10 @@ import { Effect } from "effect"
 import { EventLog } from "#core/event-log.ts"
 import { redact } from "#core/redaction.ts"
 import { AutopilotAnswered } from "#core/run/events/coordinator.ts"
+import { coordinatorAgent } from "#core/run/run.ts"
 import type { ActionOf } from "#runtime/coordinator/action.ts"
 import { askModel, modelFailed } from "#runtime/coordinator/model/ask.ts"
+import { systemWithContext } from "#runtime/coordinator/model/context.ts"
 import { envelope, prompt } from "#runtime/coordinator/model/prompt.ts"
 import { type CoordinatorState, childOf } from "#runtime/coordinator/state.ts"
 import { type Tell, WorldFailed } from "#runtime/coordinator/world.ts"
@@ -32,11 +34,12 @@ export const answerByModel = Effect.fn("coordinator.autopilot")(function* (
   const answered = yield* log
     .read(run.runId, { type: AutopilotAnswered.type })
     .pipe(Effect.mapError(({ message }) => new WorldFailed({ reason: "unavailable", message, retryable: true })))
+  const system = yield* systemWithContext(state, prompt("autopilot"), tell)
   const reply = yield* askModel(state, {
     purpose: "autopilot",
-    agentName: "Coordinator",
+    agentName: coordinatorAgent,
     modelId: null,
-    system: prompt("autopilot"),
+    system,
     text: envelope({
       goal: run.goal,
       outcome: spec?.desiredOutcome ?? run.goal,

@@ -1,11 +1,14 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer, Schema, Stream } from "effect"
 import { describe } from "vitest"
 import type { NewEvent } from "#core/event.ts"
 import { EventLog } from "#core/event-log.ts"
-import { Hooks } from "#core/hook.ts"
+import { Hooks, hooksOf } from "#core/hook.ts"
 import { Models } from "#core/ports/models.ts"
+import { type Refusal, refuse } from "#core/refusal.ts"
+import { DatabaseUnavailable } from "#core/sql.ts"
 import { ModelFailed, type ModelPart, type ModelRequest } from "#core/wire/model.ts"
+import { agentContext } from "#policies/agent-context/question.ts"
 import { answerByModel, nobodyAnswers } from "#runtime/coordinator/model/autopilot.ts"
 import { decomposeByModel, draftSpecByModel } from "#runtime/coordinator/model/contract.ts"
 import { critiqueGate, raiGate } from "#runtime/coordinator/model/gates.ts"
@@ -24,6 +27,9 @@ type Said = string | ModelFailed | "filtered"
 
 /** Answers in this order; keeps what it was asked. */
 const models = (answers: ReadonlyArray<Said>, asked: Array<ModelRequest> = []) =>
+  Layer.merge(Hooks.layerBuiltIn, modelsThat(answers, asked))
+
+const modelsThat = (answers: ReadonlyArray<Said>, asked: Array<ModelRequest> = []) =>
   Layer.succeed(Models, {
     stream: (request) => {
       const said = answers[asked.push(request) - 1] ?? ""
@@ -51,7 +57,10 @@ const log = Layer.mock(EventLog, {
   remembers: unused,
 })
 const tell = (events: Array<NewEvent>) => (more: ReadonlyArray<NewEvent>) =>
-  Effect.sync(() => void events.push(...more.filter(({ type }) => type !== "agent.turn.usage")))
+  Effect.sync(() => {
+    const unasked = ["agent.turn.usage", "memory.context_composition"]
+    events.push(...more.filter(({ type }) => !unasked.includes(type)))
+  })
 
 const failed = (kind: "Refused" | "RateLimited") =>
   new ModelFailed({ kind, message: "no", retryable: kind !== "Refused" })
@@ -97,6 +106,70 @@ describe("a draft", () => {
   )
 })
 
+interface Section {
+  readonly id: string
+  readonly title: string
+  readonly text: string
+}
+
+const readAsk = Schema.decodeUnknownSync(agentContext.ask)
+
+describe("what plugins know of the project", () => {
+  /** Plugins that answer `agent.context` so. */
+  const hooks = (answer: Effect.Effect<ReadonlyArray<Section>, Refusal | DatabaseUnavailable>) =>
+    Layer.succeed(
+      Hooks,
+      hooksOf((_, input) => {
+        const { sections, agentName } = readAsk(input)
+        expect(agentName).toBe("Coordinator")
+        return Effect.map(answer, (more) => ({ sections: [...sections, ...more] }))
+      }),
+    )
+  const drafting = (
+    answer: Parameters<typeof hooks>[0],
+    { asked = [], events = [] }: { asked?: Array<ModelRequest>; events?: Array<NewEvent> } = {},
+  ) =>
+    draftSpecByModel(aState(), null, (more) => Effect.sync(() => void events.push(...more))).pipe(
+      Effect.provide(Layer.merge(hooks(answer), modelsThat(["no", drafted], asked))),
+    )
+
+  it.effect("is in every question, after the rules, and what was composed is told once", () =>
+    Effect.gen(function* () {
+      const asked: Array<ModelRequest> = []
+      const events: Array<NewEvent> = []
+      yield* drafting(Effect.succeed([{ id: "house", title: "The house", text: "Tabs." }]), { asked, events })
+      expect(asked).toHaveLength(2)
+      for (const { system } of asked) {
+        expect(system).toMatch(/^You are the coordinator/)
+        expect(system).toMatch(/\n\n# The house\nTabs\.$/)
+      }
+      const composed = events.filter(({ type }) => type === "memory.context_composition")
+      expect(composed.map(({ payload }) => JSON.parse(payload))).toEqual([
+        {
+          included: { decisions: [], memories: [], session: null },
+          ...{ omittedMemoryCount: 0, omittedSessionCount: 0, omissionCauses: [] },
+        },
+      ])
+      // who composes a memory tells of it
+      const told: Array<NewEvent> = []
+      yield* drafting(Effect.succeed([{ id: "memory", title: "Memory", text: "{}" }]), { events: told })
+      expect(told.map(({ type }) => type)).not.toContain("memory.context_composition")
+    }),
+  )
+
+  it.effect("keeps the model from being asked where it cannot be had", () =>
+    Effect.gen(function* () {
+      const asked: Array<ModelRequest> = []
+      const refused = Effect.fail(refuse("plugin_unavailable", { message: "too much" }))
+      const failure = yield* Effect.flip(drafting(refused, { asked }))
+      expect(failure).toMatchObject({ reason: "context_unavailable", message: "too much", retryable: false })
+      const away = Effect.fail(new DatabaseUnavailable({ reason: "connection_lost", message: "away" }))
+      expect(yield* Effect.flip(drafting(away, { asked }))).toMatchObject({ reason: "unavailable", retryable: true })
+      expect(asked).toEqual([])
+    }),
+  )
+})
+
 it.effect("a decomposition is asked for again until there is a subtask in it", () =>
   Effect.gen(function* () {
     const events: Array<NewEvent> = []
@@ -110,7 +183,7 @@ it.effect("a decomposition is asked for again until there is a subtask in it", (
 
 const whole = planned(aPlan([], { status: "assembling", assembly: { ...aPlan([]).assembly, treeHash: "t", round: 1 } }))
 const gate = <A, E>(effect: Effect.Effect<A, E, Models | EventLog | Hooks>, answers: ReadonlyArray<Said>) =>
-  effect.pipe(Effect.provide(Layer.mergeAll(models(answers), log, Hooks.layerBuiltIn)))
+  effect.pipe(Effect.provide(Layer.mergeAll(models(answers), log)))
 
 describe("the responsible-AI pass", () => {
   const pass = (...answers: ReadonlyArray<Said>) => gate(raiGate(whole, { diff: "+a", files: [] }), answers)

@@ -1,10 +1,13 @@
 /** A question whose answer must have a form: asked again, a few times, where it does not. */
 import { Effect } from "effect"
 import type { NewEvent } from "#core/event.ts"
+import type { Hooks } from "#core/hook.ts"
 import type { Models } from "#core/ports/models.ts"
 import { DecompositionRetrying, SpecDraftRetrying } from "#core/run/events/coordinator.ts"
+import { coordinatorAgent } from "#core/run/run.ts"
 import type { Draft } from "#runtime/coordinator/change.ts"
 import { askModel, modelFailed, type Question, type Reply } from "#runtime/coordinator/model/ask.ts"
+import { systemWithContext } from "#runtime/coordinator/model/context.ts"
 import {
   type Decomposition,
   decomposeQuestion,
@@ -35,11 +38,12 @@ interface Contract<A> {
 const askForForm = Effect.fnUntraced(function* <A>(
   state: CoordinatorState,
   { question, read, retrying, tell }: Contract<A>,
-): Effect.fn.Return<A, WorldFailed, Models> {
+): Effect.fn.Return<A, WorldFailed, Models | Hooks> {
+  const system = yield* systemWithContext(state, question.system, tell)
   let reason: Fault = "invalid_response"
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const again = attempt === 1 ? "" : "\n\nYour last answer did not have the form that was asked for. Answer again."
-    const asked = { ...question, text: question.text + again, step: question.step * maxAttempts + attempt - 1 }
+    const asked = { ...question, system, text: question.text + again, step: question.step * maxAttempts + attempt - 1 }
     const reply = yield* askModel(state, asked).pipe(
       Effect.catchIf(
         ({ kind }) => kind === "Refused",
@@ -69,11 +73,11 @@ export const draftSpecByModel = (
   state: CoordinatorState,
   modelId: string | null,
   tell: Tell,
-): Effect.Effect<Draft, WorldFailed, Models> =>
+): Effect.Effect<Draft, WorldFailed, Models | Hooks> =>
   askForForm(state, {
     question: {
       purpose: "outcome_spec",
-      agentName: "Coordinator",
+      agentName: coordinatorAgent,
       modelId,
       system: prompt("outcome-spec"),
       text: draftQuestion(state),
@@ -88,11 +92,11 @@ export const decomposeByModel = (
   state: CoordinatorState,
   modelId: string | null,
   tell: Tell,
-): Effect.Effect<Decomposition, WorldFailed, Models> =>
+): Effect.Effect<Decomposition, WorldFailed, Models | Hooks> =>
   askForForm(state, {
     question: {
       purpose: "decompose",
-      agentName: "Coordinator",
+      agentName: coordinatorAgent,
       modelId,
       system: prompt("decompose", { most: String(maxSubtasks) }),
       text: decomposeQuestion(state),

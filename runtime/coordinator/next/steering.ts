@@ -8,15 +8,18 @@ import {
   type WorkPlan,
 } from "#runtime/coordinator/state.ts"
 
-/** A directive is open until nothing of it is left to be started. */
-export const isOpen = ({ status }: Directive): boolean => status === "pending" || status === "queued"
+/** A directive is open until nothing of it is left to be started. What a person sends back is relayed before it is decided. */
+export const isOpen = ({ status, decision, targets, revised }: Directive): boolean => {
+  if (status !== "relayed") return status === "pending" || status === "queued"
+  return decision === null || (decision === "in_place_steer" && targets.some((id) => !revised.includes(id)))
+}
 
 /** The oldest open directive alone: a later one is decided on what the earlier one left. */
 export const steering = (state: CoordinatorState, plan: WorkPlan): ReadonlyArray<Action> => {
   const directive = state.directives.find(isOpen)
   if (directive === undefined) return []
   const { directiveId } = directive
-  if (directive.status === "pending") return [{ _tag: "Decide", directiveId }]
+  if (directive.decision === null) return [{ _tag: "Decide", directiveId }]
   const left = plan.subtasks.filter(
     ({ subtaskId }) => directive.targets.includes(subtaskId) && !directive.revised.includes(subtaskId),
   )
@@ -33,9 +36,9 @@ export const steering = (state: CoordinatorState, plan: WorkPlan): ReadonlyArray
 /** Directives whose every target is ready for assembly again, and, where it was corrected in place, has its marker. */
 export const heeded = ({ directives }: CoordinatorState, plan: WorkPlan): ReadonlyArray<Action> =>
   directives
-    .filter(({ status, decision, targets, revised }) => {
-      if (status !== "relayed") return false
+    .filter((directive) => {
+      if (directive.status !== "relayed" || isOpen(directive)) return false
       const done = plan.subtasks.filter(isEligible).map(({ subtaskId }) => subtaskId)
-      return targets.every((id) => done.includes(id) && (decision !== "in_place_steer" || revised.includes(id)))
+      return directive.targets.every((id) => done.includes(id))
     })
     .map(({ directiveId }) => write({ _tag: "DirectiveApplied", directiveId }))

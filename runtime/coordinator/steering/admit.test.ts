@@ -7,7 +7,13 @@ import { steeringAsk } from "#runtime/coordinator/steering/ask.ts"
 import { aChild, aPlan, begun, planned, runId } from "#runtime/coordinator/test/states.ts"
 
 const askOf = (
-  more: { source?: "rai" | "human-review"; used?: number; attempts?: number; resumable?: boolean } = {},
+  more: {
+    source?: "rai" | "human-review"
+    verb?: "redirect" | "dispatch-fresh"
+    used?: number
+    attempts?: number
+    resumable?: boolean
+  } = {},
 ) => {
   const subtasks = [
     begun(1, "assemble_ready", { recoveryAttempts: more.attempts ?? 0 }),
@@ -26,7 +32,7 @@ const askOf = (
         targetScope: { kind: "work-plan" },
         feedback: "no",
         severity: "request-changes",
-        verb: "redirect",
+        verb: more.verb ?? "redirect",
         treeHash: "t",
         targetFiles: ["src/child-1.ts"],
         createdBy: "gate",
@@ -103,6 +109,13 @@ describe("a policy's answer", () => {
       { assignments: [{ subtaskId: 1, assignedAgent: "Otto", lockedOutAgents: ["Otto"] }] },
       { assignments: [{ subtaskId: 1, assignedAgent: "Vera", lockedOutAgents: [] }] },
       "agent_not_eligible",
+    ],
+    [
+      "does not renew budgets for the same again, even for a person",
+      { source: "human-review", verb: "dispatch-fresh", attempts: 2, used: 6 },
+      { resetBudgets: true },
+      { resetBudgets: false, attempt: 3 },
+      "only_a_person_resets_budgets",
     ],
     [
       "does not correct in place what cannot be resumed",

@@ -18,7 +18,8 @@ export const admit = ({ signal, plan, budgets }: SteeringAsk, given: SteeringAns
     return otherwise
   }
   const byPerson = signal.source === "human-review"
-  const resetBudgets = corrected(given.resetBudgets, given.resetBudgets && byPerson, "only_a_person_resets_budgets")
+  const mayReset = byPerson && signal.verb !== "dispatch-fresh"
+  const resetBudgets = corrected(given.resetBudgets, given.resetBudgets && mayReset, "only_a_person_resets_budgets")
   const known = (ids: ReadonlyArray<number>) =>
     plan.subtasks.map(({ subtaskId }) => subtaskId).filter((id) => ids.includes(id))
   const answer = { ...given, resetBudgets }
@@ -32,7 +33,7 @@ export const admit = ({ signal, plan, budgets }: SteeringAsk, given: SteeringAns
   const named = known(given.implicatedSubtaskIds).filter((id) => subtaskIds.includes(id))
   const implicatedSubtaskIds = inPlace || named.length === 0 ? asked : named
   const targets = plan.subtasks.filter(({ subtaskId }) => implicatedSubtaskIds.includes(subtaskId))
-  const refused = refusal(targets, resetBudgets, budgets)
+  const refused = refusal(targets, { byPerson, resetBudgets }, budgets)
   if (refused !== undefined) {
     return {
       answer: {
@@ -77,12 +78,13 @@ const ascending = (ids: ReadonlyArray<number>): ReadonlyArray<number> => [...new
 /** Why none of it may be done. */
 const refusal = (
   targets: ReadonlyArray<SubtaskView>,
-  resetBudgets: boolean,
+  { byPerson, resetBudgets }: { readonly byPerson: boolean; readonly resetBudgets: boolean },
   budgets: SteeringAsk["budgets"],
 ): string | undefined => {
   if (targets.length === 0) return "target_not_found"
   if (resetBudgets) return undefined
-  if (budgets.steeringIterationsUsed >= budgets.steeringIterationsPerPlan) return "steering_budget_exhausted"
+  const over = budgets.steeringIterationsUsed >= budgets.steeringIterationsPerPlan
+  if (!byPerson && over) return "steering_budget_exhausted"
   return targets.some(({ recoveryAttempts }) => recoveryAttempts >= budgets.recoveryAttemptsPerSubtask)
     ? "recovery_attempts_exhausted"
     : undefined

@@ -187,7 +187,7 @@ const childrenOf = (sql: SqlShape, runId: string, only: ReadonlyArray<string> | 
              r.step_count as "stepCount", w.commit_hash as "commit", coalesce(e.created_at, r.created_at) as "lastEventAt",
              coalesce(e.sequence, 0) as "lastSequence",
              coalesce(cardinality(w.waits_for), 0) > 0 or r.status = 'pending' as waiting,
-             case when cardinality(w.waits_for) > 0 then
+             case when r.ended_at is null then
                (select jsonb_agg(jsonb_build_object('requestId', q.payload ->> 'requestId',
                                                     'question', q.payload ->> 'question') order by q.sequence)
                   from events q

@@ -1,9 +1,8 @@
 /** An orchestration on a stage: the real driver and the real store, in a world that does what the script says. */
-import { Cause, Duration, Effect, Exit, Layer } from "effect"
+import { Cause, Effect, Exit, Layer } from "effect"
 import type { RunCommand } from "#core/run/command.ts"
 import { safeTools } from "#core/run/new-run.ts"
 import { Runs } from "#core/run/runs.ts"
-import { RunWaits } from "#core/run/waits.ts"
 import { Sql } from "#core/sql.ts"
 import type { Decided } from "#runtime/coordinator/command.ts"
 import { driveCoordinator } from "#runtime/coordinator/coordinator.ts"
@@ -16,6 +15,7 @@ import { aState } from "#runtime/coordinator/test/states.ts"
 import { CoordinatorWorld } from "#runtime/coordinator/world.ts"
 import { makeRecorder } from "#test/golden/recorder.ts"
 import { recordingOf } from "#test/golden/recording.ts"
+import { askedQuestion } from "#test/support/asked-question.ts"
 
 interface Setting extends Partial<FakeWorld> {
   readonly startMode?: StartMode
@@ -30,7 +30,6 @@ export const makeStage = Effect.fnUntraced(function* ({
 }: Setting = {}) {
   const recorder = makeRecorder(yield* CoordinatorStore)
   const runs = yield* Runs
-  const waits = yield* RunWaits
   const sql = yield* Sql
   const world = fakeWorld({ ...more, integration: more.integration ?? freshTrees() })
   const { store } = recorder
@@ -75,7 +74,7 @@ export const makeStage = Effect.fnUntraced(function* ({
   /** Its child asks, and rests until it is answered. */
   const asks = Effect.fnUntraced(function* (part: number, question: string) {
     const childRunId = yield* childOf(part)
-    const requestId = yield* waits.askQuestion(childRunId, question, Duration.minutes(5))
+    const { requestId } = yield* askedQuestion(childRunId, question)
     yield* sql`
       insert into run_work (run_id, waits_for) values (${childRunId}, ${[requestId]}::text[])
       on conflict (run_id) do update set waits_for = excluded.waits_for`
