@@ -20,6 +20,16 @@ describe("a payload", () => {
     expect(JSON.parse(text)).toMatchObject({ payload_truncated: true })
   })
 
+  it("holds nothing that the database cannot read again", () => {
+    const payload = { a: "x\0y\ud800z", "k\0": ["\udfff"], fine: "\\u0000 \\\\ud800 😀" }
+    expect(JSON.parse(boundedText(payload))).toEqual({
+      a: "x\ufffdy\ufffdz",
+      "k\ufffd": ["\ufffd"],
+      fine: payload.fine,
+    })
+    expect(boundedText({ content: "😀".repeat(200_000) })).not.toContain("\\ud83d")
+  })
+
   const secrets = [
     ["Authorization: Bearer abcdef0123456789", "abcdef0123456789"],
     ["aws AKIAIOSFODNN7EXAMPLE ok", "AKIAIOSFODNN7EXAMPLE"],

@@ -3,6 +3,7 @@
  * made it, can carry a credential or fill the disk.
  */
 import { redact } from "#core/redaction.ts"
+import { storableJson } from "#core/storable.ts"
 
 /** Bytes of JSON text that one payload may have; a longer one has its longest strings cut. */
 export const maxPayloadBytes = 262_144
@@ -11,10 +12,10 @@ const cutMark = (cut: number): string => `… [${cut} characters cut]`
 
 /** The payload as JSON text, redacted and no longer than `maxPayloadBytes`. */
 export const boundedText = (payload: unknown): string => {
-  const text = JSON.stringify(payload, redactStrings)
+  const text = storableJson(payload, redactStrings)
   if (text.length * 3 <= maxPayloadBytes || Buffer.byteLength(text) <= maxPayloadBytes) return text
   for (let limit = maxPayloadBytes >> 3; limit >= 64; limit >>= 1) {
-    const shorter = JSON.stringify(payload, (key, value) => cutString(redactStrings(key, value), limit))
+    const shorter = storableJson(payload, (key, value) => cutString(redactStrings(key, value), limit))
     if (Buffer.byteLength(shorter) <= maxPayloadBytes) return shorter
   }
   return JSON.stringify({ payload_truncated: true, bytes: Buffer.byteLength(text) })

@@ -1,5 +1,6 @@
 /** Members that several questions have. All are data for a policy to look at; none gives it a right. */
 import { Schema } from "effect"
+import { sha256 } from "#core/canonical-json.ts"
 
 export const text = Schema.String
 export const nullable = Schema.NullOr(Schema.String)
@@ -14,3 +15,6 @@ export const ChangedFile = Schema.Struct({
   addedLines: Schema.Int,
   removedLines: Schema.Int,
 }).annotate({ identifier: "ChangedFile" })
+
+/** Stands in a run's log for a text that was stopped: whoever has the text can show that it is this one. */
+export const withheld = (stopped: string): string => `[withheld: ${stopped.length} characters, ${sha256(stopped)}]`

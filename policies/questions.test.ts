@@ -1,7 +1,9 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { alwaysClosed, questionSchema } from "#core/hook.ts"
-import { questionNamed, questions } from "#policies/questions.ts"
+import { notYetAsked, questionNamed, questions, questionsByKey } from "#policies/questions.ts"
 
 const kinds = {
   "steering.decide": "decide",
@@ -21,6 +23,17 @@ const kinds = {
 describe("the questions", () => {
   it("are twelve, each of its kind", () => {
     expect(Object.fromEntries(questions.map(({ name, kind }) => [name, kind]))).toEqual(kinds)
+  })
+
+  it("are all asked by this version, but for those that it says are not yet", () => {
+    const written = ["core", "gateway", "runtime", "policies"].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+        .map((name) => readFileSync(join(folder, name), "utf8")),
+    )
+    const used = (key: string) => written.some((text) => new RegExp(`(?:ask|permit)\\(\\s*${key},`).test(text))
+    const idle = Object.entries(questionsByKey).filter(([key]) => !used(key))
+    expect(idle.map(([, { name }]) => name)).toEqual(notYetAsked)
   })
 
   it("fail closed where they guard, and where the responsible-AI pass decides", () => {

@@ -32,3 +32,8 @@ export const questionsByKey = {
 export const questions: ReadonlyArray<AnyQuestion> = Object.values(questionsByKey)
 
 export const questionNamed = (name: string): AnyQuestion | undefined => questions.find((known) => known.name === name)
+
+/** By name: of features that this version does not have. A policy may answer them, and nothing asks it. */
+export const notYetAsked: ReadonlyArray<string> = [previewPublish, skillImport, workflowSelect, edgeRequest].map(
+  ({ name }) => name,
+)

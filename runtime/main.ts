@@ -25,6 +25,7 @@ import { makePlugins } from "#runtime/plugins.ts"
 import { coreRoutes, withDocumentation } from "#runtime/routes.ts"
 import { runWorker } from "#runtime/runs/worker.ts"
 import { coreServices } from "#runtime/services.ts"
+import { stopSignal } from "#runtime/stop-signals.ts"
 import { layer as layerTelemetry } from "#runtime/telemetry/telemetry.ts"
 import { sweepWaits } from "#runtime/turn/gate/heartbeat.ts"
 import { version } from "#runtime/version.ts"
@@ -131,24 +132,19 @@ const makeReady = Effect.gen(function* () {
   )
 })
 
-/** Serves until SIGTERM or SIGINT, then stops: ends when everything is closed. */
+/** Serves until SIGTERM or SIGINT, also while it starts, then stops: ends when everything is closed. */
 export const serve = (settings: SettingsValues, options: ReplicaOptions = {}): Promise<void> => {
   const running = Effect.gen(function* () {
     const { port, ready } = yield* startReplica(options)
     yield* ready
     yield* Effect.logInfo(`svc ${version} is ready on http://${settings.Server.Host}:${port}`)
-    yield* askedToStop
-    yield* Effect.logInfo("Stopping")
-  })
-  return Effect.runPromise(running.pipe(Effect.provide(serviceLayer(settings)), Effect.scoped))
+    return yield* Effect.never
+  }).pipe(
+    Effect.onInterrupt(() => Effect.logInfo("Stopping")),
+    // it drains while the database is still there
+    Effect.scoped,
+    Effect.provide(serviceLayer(settings)),
+  )
+  const untilAsked = Effect.flatMap(stopSignal, ({ asked }) => Effect.raceFirst(running, asked))
+  return Effect.runPromise(Effect.scoped(untilAsked))
 }
-
-const askedToStop = Effect.callback<void>((resume) => {
-  const stop = () => resume(Effect.void)
-  process.once("SIGTERM", stop)
-  process.once("SIGINT", stop)
-  return Effect.sync(() => {
-    process.off("SIGTERM", stop)
-    process.off("SIGINT", stop)
-  })
-})

@@ -15,6 +15,7 @@ import { PluginHost } from "#runtime/plugin-host/host.ts"
 import { loadNative } from "#runtime/plugin-host/native.ts"
 import { installedCandidates } from "#runtime/plugin-host/packages/candidates.ts"
 import { homeOf } from "#runtime/plugin-host/packages/home.ts"
+import { type PackageRefused, refuse } from "#runtime/plugin-host/packages/refused.ts"
 import { readSwitches } from "#runtime/plugin-host/packages/switches-file.ts"
 import { pluginRoutePlaces, pluginRoutes } from "#runtime/plugin-host/routes.ts"
 import { version } from "#runtime/version.ts"
@@ -34,8 +35,8 @@ export const makePlugins = Effect.fnUntraced(function* (
 ) {
   const native = yield* loadNative({ plugins: settings.Plugins.Native, workingDirectory: process.cwd(), safeMode })
   const home = homeOf(settings)
-  const installed = yield* installedCandidates(home)
-  const switches = yield* readSwitches(home.plugins)
+  const installed = yield* readable(installedCandidates(home), [], safeMode)
+  const switches = yield* readable(readSwitches(home.plugins), new Map(), safeMode)
   const candidates: ReadonlyArray<Candidate> = [
     ...builtIn.map((plugin): Candidate => ({ plugin, source: { kind: "built-in" } })),
     ...native,
@@ -64,3 +65,11 @@ export const makePlugins = Effect.fnUntraced(function* (
     routes: Effect.map(routes, (contributed) => [...administration, ...contributed]),
   }
 })
+
+/** In safe mode a damaged plugins folder keeps nothing from starting: nothing of it would run. */
+const readable = <A>(read: Effect.Effect<A, PackageRefused>, otherwise: A, safeMode: boolean) =>
+  Effect.catch(read, (refusal) =>
+    safeMode
+      ? Effect.as(Effect.logWarning(refusal.message), otherwise)
+      : refuse(refusal.reason, `${refusal.message} To start without third-party plugins: svc serve --safe-mode`),
+  )

@@ -2,8 +2,9 @@
  * What a run's log keeps of policies: who decided what, on which question, and who could not.
  *
  * A decision keeps the question itself, so that another policy can be asked the same again. Secrets are taken
- * out of whatever is stored and long texts are cut: where that changed the question, `input_complete` is false,
- * and the decision cannot be checked by asking again. `input_hash` is always that of the question as it was asked.
+ * out of whatever is stored, long texts are cut, and what was stopped is withheld: where that changed the question,
+ * `input_complete` is false, and only who has the rest can check the decision by asking again. `input_hash` is
+ * always that of the question as it was asked.
  */
 import { Schema } from "effect"
 import { defineEvent } from "#core/event.ts"

@@ -41,6 +41,8 @@ interface QuestionBase<Ask, Answer> {
   readonly timeLimit: Duration.Duration
   /** What of an answer counts when two are compared: two explanations may differ, two decisions must not. */
   readonly essence: (answer: Answer) => unknown
+  /** What of the question a run's log keeps, where it was answered so: all of it where absent. */
+  readonly kept?: (ask: Ask, answer: Answer) => Ask
 }
 
 export interface DecideQuestion<Ask, Answer> extends QuestionBase<Ask, Answer> {
@@ -86,6 +88,7 @@ interface Answering<Ask, Answer> extends Common<Ask> {
   readonly answer: Schema.Codec<Answer, unknown>
   readonly builtIn: (ask: Ask) => Answer
   readonly essence?: (answer: Answer) => unknown
+  readonly kept?: (ask: Ask, answer: Answer) => Ask
 }
 
 const whole = (answer: unknown): unknown => answer
@@ -105,7 +108,10 @@ export const decideQuestion = <Ask, Answer>(
 })
 
 export const guardQuestion = <Ask>(
-  spec: Common<Ask> & { readonly builtIn?: (ask: Ask) => GuardAnswer },
+  spec: Common<Ask> & {
+    readonly builtIn?: (ask: Ask) => GuardAnswer
+    readonly kept?: (ask: Ask, answer: GuardAnswer) => Ask
+  },
 ): GuardQuestion<Ask> => ({
   timeLimit: defaultTimeLimit,
   builtIn: () => allowed,

@@ -80,6 +80,14 @@ export type MergeResult =
   | { readonly _tag: "Blocked"; readonly reason: string }
   | { readonly _tag: "Conflict"; readonly reason: string; readonly files: ReadonlyArray<string> }
 
+/** Files that conflicted and became as one commit has them, because it has every change of the others in them too. */
+export interface Settlement {
+  /** Of the commit, by its place in `commits`. */
+  readonly index: number
+  /** Sorted. */
+  readonly files: ReadonlyArray<string>
+}
+
 /** A repository, a branch or a file that cannot be used as asked. The message is for people. */
 export class CheckoutFailed extends Schema.TaggedError<CheckoutFailed>()("CheckoutFailed", {
   kind: Schema.Literals(["not_a_repository", "unknown_branch", "not_found", "invalid", "too_large", "unavailable"]),
@@ -134,6 +142,7 @@ export class Checkouts extends Context.Service<
     /**
      * Merges commits in this order onto `base`, without a working tree: for the integration of several runs.
      * `branch` is then at the result, made or moved by compare-and-swap from `expected` (null: must not exist).
+     * A conflict is settled only where no changed line is lost by it, and is told then.
      */
     readonly integrate: (spec: {
       readonly repository: string
@@ -143,7 +152,12 @@ export class Checkouts extends Context.Service<
       readonly commits: ReadonlyArray<{ readonly commit: string; readonly message: string }>
       readonly author: Identity
     }) => Answer<
-      | { readonly _tag: "Integrated"; readonly commit: string; readonly treeHash: string }
+      | {
+          readonly _tag: "Integrated"
+          readonly commit: string
+          readonly treeHash: string
+          readonly settled: ReadonlyArray<Settlement>
+        }
       | {
           readonly _tag: "Conflict"
           /** The first that does not fit, by its place in `commits`. */

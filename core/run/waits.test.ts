@@ -3,8 +3,10 @@ import { Duration, Effect } from "effect"
 import { EventLog } from "#core/event-log.ts"
 import { RunControl } from "#core/run/control.ts"
 import { Runs } from "#core/run/runs.ts"
+import { makeSessionStore } from "#core/run/session.ts"
 import type { Answered, Permission } from "#core/run/waits/standing.ts"
 import { RunWaits } from "#core/run/waits.ts"
+import { Sql } from "#core/sql.ts"
 import { anotherReplica, coreServices } from "#test/support/core-services.ts"
 
 const spec = { projectId: null, submittedBy: "ada", agentName: "Writer", task: "write it" }
@@ -63,6 +65,22 @@ layer(coreServices(), { excludeTestServices: true, timeout: "60 seconds" })("a w
       const last = (yield* (yield* EventLog).read(runId)).at(-1)
       expect(JSON.parse(last?.payload ?? "")).toEqual({ requestId, answer: null, timedOut: true })
       expect(yield* which(runId)).toEqual({ _tag: "Answered", answer: null })
+    }),
+  )
+
+  it.effect("can be read by the database, whatever an agent asks", () =>
+    Effect.gen(function* () {
+      const runId = yield* create
+      const waits = yield* RunWaits
+      yield* waits.answerTo({ runId, callId: "c1", patience: long, question: "a\0b\ud800c" })
+      const sql = yield* Sql
+      const asked = yield* sql<{ question: string }>`
+        select payload ->> 'question' as question from events where run_id = ${runId} and type = 'agent.question_asked'`
+      expect(asked).toEqual([{ question: "a\ufffdb\ufffdc" }])
+      const session = makeSessionStore(sql)
+      const text = "a\0b\ud800c"
+      yield* session.append(runId, [{ kind: "instruction", text }])
+      expect(yield* session.load(runId)).toEqual([{ kind: "instruction", text: "a\ufffdb\ufffdc" }])
     }),
   )
 

@@ -1,4 +1,5 @@
 /** Statements as they are written: a template with values, which may be fragments of SQL. */
+import { storableJson } from "#core/storable.ts"
 
 /** A piece of SQL with its parameters, to be used inside a statement. */
 export interface Fragment {
@@ -32,7 +33,7 @@ export class JsonFragment implements Fragment {
   readonly _fragment = true
   readonly text: string
   constructor(value: unknown) {
-    this.text = JSON.stringify(value) ?? "null"
+    this.text = value === undefined ? "null" : storableJson(value)
   }
 }
 

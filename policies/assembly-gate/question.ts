@@ -1,7 +1,7 @@
 /** `assembly.gate`: may what was assembled go before a person? For licence, size and secret checks. Nothing is refused without a plugin. */
 import { Duration, Schema } from "effect"
 import { guardQuestion } from "#core/hook.ts"
-import { ChangedFile, runId, text, treeHash } from "#policies/fields.ts"
+import { ChangedFile, runId, text, treeHash, withheld } from "#policies/fields.ts"
 
 /** A native gate may run a scanner over the diff. */
 const timeLimit = Duration.seconds(60)
@@ -18,4 +18,5 @@ export const assemblyGate = guardQuestion({
     diff: text,
   }),
   timeLimit,
+  kept: (ask, { decision }) => (decision === "allow" ? ask : { ...ask, diff: withheld(ask.diff) }),
 })

@@ -58,7 +58,8 @@ const around: ReadonlyArray<(inner: string) => string> = [
   (inner) => `echo "$(${inner}\n)"`,
   (inner) => `sudo -n env X=1 sh -c ${quoted(inner)}`,
   (inner) => `timeout 5 nohup bash -c ${quoted(inner)}`,
-  (inner) => `sh <<'END'\n${inner}\nEND\n`,
+  // an end of its own: that of a document within would end it too
+  (inner) => `sh <<'END${inner.length}'\n${inner}\nEND${inner.length}\n`,
   (inner) => `X=${quoted(inner)}; eval "$X"`,
   (inner) => `if ls; then ${inner}\nfi`,
 ]

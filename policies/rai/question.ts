@@ -4,6 +4,7 @@
  */
 import { Duration } from "effect"
 import { decideQuestion } from "#core/hook.ts"
+import { withheld } from "#policies/fields.ts"
 import { RaiAnswer, RaiAsk } from "#policies/rai/model.ts"
 import { raiVerdict } from "#policies/rai/verdict.ts"
 
@@ -24,4 +25,7 @@ export const raiReview = decideQuestion({
   closed: true,
   timeLimit,
   essence: ({ verdict }) => verdict,
+  // more people read the log of a run than should see what was stopped; and asking the reviewer, nobody knows yet what it is
+  kept: (ask, { verdict }) =>
+    verdict === "green" || verdict === "yellow" ? ask : { ...ask, diff: withheld(ask.diff) },
 })

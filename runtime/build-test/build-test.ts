@@ -5,12 +5,13 @@
 import { Clock, Duration, Effect } from "effect"
 import type { Mount } from "#core/ports/sandbox.ts"
 import { Sandbox } from "#core/ports/sandbox.ts"
-import { type BuildCommand, type Found, findCommands, type ReadFile } from "#runtime/build-test/commands.ts"
+import type { BuildCommand, TopFiles } from "#runtime/build-test/build-command.ts"
+import { type Found, findCommands } from "#runtime/build-test/commands.ts"
 
 export interface BuildTest {
   readonly workingDirectory: string
   readonly mounts: ReadonlyArray<Mount>
-  readonly read: ReadFile
+  readonly top: TopFiles
   readonly network: boolean
   readonly maxOutputBytes: number
   /** For all commands together. */
@@ -41,7 +42,7 @@ const unavailable = (reason: string, detail: string): BuildVerdict => ({
 })
 
 export const runBuildTest = Effect.fn("buildTest")(function* (spec: BuildTest) {
-  const found: Found = findCommands(spec.read)
+  const found: Found = findCommands(spec.top)
   if (found._tag === "Nothing") return { _tag: "Passed", source: null, commands: [] } satisfies BuildVerdict
   if (found._tag === "Unreadable") {
     return { _tag: "Failed", command: found.source, exitCode: 1, output: found.message } satisfies BuildVerdict

@@ -1,5 +1,5 @@
 /** `svc serve`. */
-import { Effect } from "effect"
+import { Cause, Data, Effect } from "effect"
 import { type SharedOptions, settingsFor } from "#runtime/cli/options.ts"
 import { type Outcome, outcome, runCommand, say } from "#runtime/cli/outcome.ts"
 import { localKey, needsLocalKey, withLocalKey } from "#runtime/local-profile.ts"
@@ -17,7 +17,10 @@ const serving = Effect.fnUntraced(function* (options: ServeOptions) {
   const settings = options.local === true && needsLocalKey(values) ? yield* withLocal(values) : values
   // not before the settings are known to be right: it loads the whole service
   const main = yield* Effect.promise(() => import("#runtime/main.ts"))
-  yield* Effect.promise(() => main.serve(settings, { safeMode: options.safeMode === true }))
+  yield* Effect.tryPromise({
+    try: () => main.serve(settings, { safeMode: options.safeMode === true }),
+    catch: (error) => new ServiceEnded({ message: messageOf(error) }),
+  })
   return outcome.done
 })
 
@@ -26,3 +29,9 @@ const withLocal = Effect.fnUntraced(function* (values: Parameters<typeof withLoc
   yield* say(`${key.created ? "Created the API key" : "The API key"} of this machine: ${key.path}`)
   return withLocalKey(values, key)
 })
+
+class ServiceEnded extends Data.TaggedError("ServiceEnded")<{ readonly message: string }> {}
+
+/** A failure that has a name has a message for whoever started the service; of anything else the stack says more. */
+const messageOf = (error: unknown): string =>
+  error instanceof Error && "_tag" in error ? error.message : `Unexpected: ${Cause.pretty(Cause.die(error))}`

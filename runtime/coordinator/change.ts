@@ -70,6 +70,8 @@ export type Change =
   | { readonly _tag: "ChildrenCompleted" }
   | { readonly _tag: "AssemblyStarted" }
   | { readonly _tag: "AssemblyBlocked"; readonly reason: string; readonly infrastructure: Infrastructure | null }
+  /** Files of its child were taken as they are: they hold what the others changed in them. */
+  | { readonly _tag: "ConflictSettled"; readonly subtaskId: number; readonly files: ReadonlyArray<string> }
   | { readonly _tag: "Integrated"; readonly commit: string; readonly treeHash: string; readonly hasChanges: boolean }
   | {
       readonly _tag: "IntegrationConflicted"

@@ -304,6 +304,63 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("a coordin
     }),
   )
 
+  it.effect("sends a real conflict back, and tells of those in which no change was lost, each once", () =>
+    Effect.gen(function* () {
+      const store = yield* CoordinatorStore
+      const runId = yield* start
+      let ids: ReadonlyArray<number> = []
+      let asked = 0
+      const world = fakeWorld({
+        awayOnce: "integrate",
+        before: (call) =>
+          call === "integrate"
+            ? Effect.orDie(
+                Effect.map(store.load(runId), (state) => {
+                  ids = state?.plan?.subtasks.map(({ subtaskId }) => subtaskId) ?? []
+                }),
+              )
+            : Effect.void,
+        integration: () => {
+          const [one = 0, two = 0] = ids
+          if (++asked === 1) return { _tag: "Conflict", subtaskId: two, files: ["src/a.ts"] }
+          const settled = [
+            { subtaskId: one, files: ["src/b.ts"] },
+            { subtaskId: two, files: ["src/b.ts", "src/c.ts"] },
+          ]
+          return { _tag: "Integrated", commit: "c1", treeHash: "t1", hasChanges: true, settled }
+        },
+      })
+      yield* toTheEnd(runId, world)
+      const state = yield* store.load(runId)
+      expect(state?.run.status).toBe("merged")
+      expect(state?.plan?.subtasks.map(({ attempts }) => attempts.length)).toEqual([1, 2])
+      const log = (yield* (yield* EventLog).read(runId)).map(({ type, payload }) => ({ type, ...JSON.parse(payload) }))
+      const branches = state?.plan?.subtasks.map(({ attempts }) => `svc/${attempts.at(-1)?.childRunId}`) ?? []
+      const settled = "coordinator.integration_conflict_auto_resolved"
+      const workPlanId = state?.plan?.workPlanId
+      expect(log.filter(({ type }) => type === settled)).toEqual([
+        {
+          type: settled,
+          workPlanId,
+          conflictingBranch: branches[0],
+          conflictingFiles: ["src/b.ts"],
+          strategy: "accept_child",
+        },
+        {
+          type: settled,
+          workPlanId,
+          conflictingBranch: branches[1],
+          conflictingFiles: ["src/b.ts", "src/c.ts"],
+          strategy: "accept_child",
+        },
+      ])
+      const types = log.map(({ type }) => type)
+      expect(count(types, "merge.conflicted")).toBe(1)
+      expect(types.indexOf("merge.conflicted")).toBeLessThan(types.indexOf(settled))
+      expect(types.indexOf(settled)).toBeLessThan(types.indexOf("coordinator.assembly_rai_started"))
+    }),
+  )
+
   it.effect("stops at once, with all its children, whoever drives it", () =>
     Effect.gen(function* () {
       const runs = yield* Runs

@@ -124,6 +124,7 @@ const causes: Readonly<Record<string, Causes>> = {
   ],
   "coordinator.children_complete": endsOfSubtasks,
   "coordinator.assembly_started": latest("coordinator.children_complete"),
+  "coordinator.integration_conflict_auto_resolved": latest("coordinator.assembly_started"),
   "coordinator.assembly_blocked": (event, before) => [
     ...endsOfSubtasks(event, before),
     last(before, ["coordinator.assembly_review_requested"]),

@@ -193,7 +193,13 @@ const walkFrom = (start: CoordinatorState, pick: (choices: number) => number, ha
               state,
               conflict
                 ? { _tag: "Conflict", subtaskId, files: ["a.ts"] }
-                : { _tag: "Integrated", commit: `c-${tree}`, treeHash: tree, hasChanges: self.pick(8) > 0 },
+                : {
+                    _tag: "Integrated",
+                    commit: `c-${tree}`,
+                    treeHash: tree,
+                    hasChanges: self.pick(8) > 0,
+                    settled: self.one([], [{ subtaskId, files: ["a.ts"] }]),
+                  },
               stamp,
             ),
           )
@@ -364,6 +370,6 @@ describe("a coordinator run", () => {
     )
     // the walks are worth something: they come to every end
     expect([...ends.keys()].sort()).toEqual(["completed", "declined", "failed", "merged"])
-    expect(happened.size).toBe(36)
+    expect(happened.size).toBe(37)
   })
 })

@@ -48,12 +48,22 @@ export const synthesized = ({ run }: CoordinatorState, specId: number): Readonly
 ]
 
 export type Integration =
-  | { readonly _tag: "Integrated"; readonly commit: string; readonly treeHash: string; readonly hasChanges: boolean }
+  | {
+      readonly _tag: "Integrated"
+      readonly commit: string
+      readonly treeHash: string
+      readonly hasChanges: boolean
+      /** Conflicts in which the child's version has all of the other and more, in the order of the integration. */
+      readonly settled: ReadonlyArray<{ readonly subtaskId: number; readonly files: ReadonlyArray<string> }>
+    }
   | { readonly _tag: "Conflict"; readonly subtaskId: number; readonly files: ReadonlyArray<string> }
 
 /** Overlapping work is done again on top of the rest, once; after that a person resolves it. No side is ever dropped. */
 export const integrated = (state: CoordinatorState, answer: Integration, stamp: Stamp): ReadonlyArray<Change> => {
-  if (answer._tag === "Integrated") return [answer]
+  if (answer._tag === "Integrated") {
+    const { settled, ...result } = answer
+    return [...settled.map((each): Change => ({ _tag: "ConflictSettled", ...each })), result]
+  }
   const { subtaskId, files } = answer
   const conflicted = subtaskOf(planOf(state), subtaskId)
   const final = conflicted.onTop

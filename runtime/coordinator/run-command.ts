@@ -58,6 +58,7 @@ export const runCommandsOf = (before: CoordinatorState, change: Change): Readonl
     case "ChildrenCompleted":
     case "AssemblyStarted":
     case "AssemblyBlocked":
+    case "ConflictSettled":
     case "Integrated":
     case "IntegrationConflicted":
     case "GateStarted":

@@ -44,8 +44,8 @@ export type ClusterAddress =
   | { readonly kind: "socket"; readonly folder: string }
   | { readonly kind: "port"; readonly port: number; readonly password: Redacted.Redacted }
 
-const role = "svc"
-const database = "postgres"
+export const role = "svc"
+export const database = "postgres"
 /** Names the socket; no port of the machine is used. */
 const socketPort = 5432
 
@@ -167,7 +167,7 @@ const socketAddress = async (folder: string): Promise<ClusterAddress> => {
   return { kind: "socket", folder: inside }
 }
 
-const passwordFile = (folder: string): string => join(folder, "password")
+export const passwordFile = (folder: string): string => join(folder, "password")
 
 /** A port that is free now, and a password that is made with the cluster. */
 const portAddress = async (folder: string): Promise<ClusterAddress> => {

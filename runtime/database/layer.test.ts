@@ -1,9 +1,10 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { inject } from "vitest"
 import { Settings, settingsForTests } from "#core/settings.ts"
 import { Sql } from "#core/sql.ts"
 import { layerDatabase } from "#runtime/database/layer.ts"
+import { runningServer } from "#runtime/database/running.ts"
 import { DatabaseServer } from "#runtime/database/server.ts"
 import { temporaryFolder } from "#test/support/private-server.ts"
 
@@ -27,6 +28,24 @@ layer(Layer.empty, { excludeTestServices: true, timeout: "30 seconds" })("the da
     Effect.gen(function* () {
       const Directory = yield* temporaryFolder
       expect(yield* using({ Data: { Directory } }, answer)).toEqual({ embedded: true, rows: [{ one: 1 }] })
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("is shared with who finds it in the data folder while it runs, and with nobody after it", () =>
+    Effect.gen(function* () {
+      const Directory = yield* temporaryFolder
+      const running = Effect.promise(() => runningServer(Directory))
+      const shared = Effect.gen(function* () {
+        const server = yield* running
+        if (server === undefined) return yield* Effect.die("it was not found")
+        return yield* Effect.provide(
+          Effect.flatMap(Sql, (sql) => sql`select 1 as one`),
+          Layer.fresh(Sql.layer({ server, poolSize: 1, deadline: Duration.seconds(5) })),
+        )
+      })
+      expect(yield* running).toBeUndefined()
+      expect(yield* using({ Data: { Directory } }, shared)).toEqual([{ one: 1 }])
+      expect(yield* running).toBeUndefined()
     }).pipe(Effect.scoped),
   )
 

@@ -82,13 +82,16 @@ it(
   "stops at Ctrl-C, with the service and its database",
   async () => {
     const folder = await temporaryFolder()
-    const { child, closed, until } = start(["--yes", "--folder", folder])
+    // as within a hook of another repository
+    const other = join(folder, "other")
+    const { child, closed, until } = start(["--yes", "--folder", folder], { GIT_DIR: other })
     await until("Show the entries: running")
     const [file = ""] = await Array.fromAsync(glob("service/data/**/postmaster.pid", { cwd: folder }))
     const postmaster = Number(readFileSync(join(folder, file), "utf8").split("\n")[0])
     expect(process.kill(postmaster, 0)).toBe(true)
     child.kill("SIGINT")
     expect((await closed).code).toBe(130)
+    expect(existsSync(other)).toBe(false)
     expect(() => process.kill(postmaster, 0)).toThrow("ESRCH")
     expect(existsSync(join(folder, "service"))).toBe(false)
   },

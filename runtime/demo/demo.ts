@@ -13,12 +13,14 @@ import { makeClient } from "#runtime/demo/client.ts"
 import { DemoFailed } from "#runtime/demo/failed.ts"
 import { makeFolders } from "#runtime/demo/folder.ts"
 import { type Options, readOptions } from "#runtime/demo/options.ts"
+import { providersOfSettings } from "#runtime/demo/provider.ts"
 import { placesToLook, reportMerged } from "#runtime/demo/report.ts"
 import { makeRepository } from "#runtime/demo/repository.ts"
 import { review } from "#runtime/demo/review.ts"
 import { startService } from "#runtime/demo/service.ts"
 import { makeScreen } from "#runtime/demo/view/screen.ts"
 import { watch } from "#runtime/demo/watch.ts"
+import { stopSignal } from "#runtime/stop-signals.ts"
 
 const goal =
   "Give the web site of the village hall a guest book: visitors read it at /guest-book and sign it with their name and a text. With tests, and a section in the README."
@@ -34,13 +36,14 @@ const demo = Effect.fnUntraced(function* ({ yes, exit, model, folder }: Options)
       ? "The agents think with the provider of your settings."
       : "The agents are scripted: what they say is written in runtime/demo/script.yml, and no model is asked. The rest is real.",
   )
+  const providers = model ? yield* providersOfSettings : null
+  const repository = yield* makeRepository(root)
   screen.say(`Starting the service, with a database of its own, in ${root}`)
-  const { port, key, log } = yield* startService(service, model)
+  const { port, key, log } = yield* startService(service, providers)
   const keyFile = join(service, "api-key")
   yield* Effect.promise(() => writeFile(keyFile, key, { mode: 0o600 }))
   const address = `http://127.0.0.1:${port}`
   const client = makeClient({ port, key })
-  const repository = yield* makeRepository(root)
   screen.say(`It is ready on ${address}. The repository is ${repository.path}\n`)
 
   const project = yield* client.post(
@@ -80,20 +83,26 @@ const demo = Effect.fnUntraced(function* ({ yes, exit, model, folder }: Options)
 
 const options = readOptions(process.argv.slice(2))
 if (options !== undefined) {
-  const stop = new AbortController()
   let merged = false
-  process.once("SIGINT", () => stop.abort())
-  process.once("SIGTERM", () => stop.abort())
+  let stopped = false
   const whole = demo(options).pipe(
     Effect.tap(() => Effect.sync(() => (merged = true))),
     Effect.flatMap((end) => (end === "left running" ? Effect.never : Effect.void)),
     Effect.scoped,
   )
-  const ended = await Effect.runPromiseExit(whole, { signal: stop.signal })
-  if (Exit.isFailure(ended) && !merged) {
+  const untilAsked = Effect.flatMap(stopSignal, ({ asked }) =>
+    Effect.raceFirst(
+      whole,
+      Effect.tap(asked, () => Effect.sync(() => (stopped = true))),
+    ),
+  )
+  const ended = await Effect.runPromiseExit(Effect.scoped(untilAsked))
+  if (stopped && !merged) {
+    process.stderr.write("\nStopped.\n")
+    process.exitCode = 130
+  } else if (Exit.isFailure(ended) && !merged) {
     const failure = Option.getOrUndefined(Cause.findErrorOption(ended.cause))
-    if (stop.signal.aborted) process.stderr.write("\nStopped.\n")
-    else process.stderr.write(`\n${redact(failure?.message ?? Cause.pretty(ended.cause))}\n`)
-    process.exitCode = stop.signal.aborted ? 130 : 1
+    process.stderr.write(`\n${redact(failure?.message ?? Cause.pretty(ended.cause))}\n`)
+    process.exitCode = 1
   }
 }

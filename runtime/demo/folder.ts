@@ -29,7 +29,8 @@ export const makeFolders = (root: string | undefined) =>
         const failed = Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)
         const gone = failed ? ["data", "api-key"].map((name) => join(service, name)) : [service]
         for (const path of gone) await rm(path, { recursive: true, force: true, maxRetries: 3 })
-        // one that we made goes where nothing is left in it
+        // what we made goes where nothing is left in it
+        await rmdir(service).catch(() => undefined)
         if (root === undefined) await rmdir(real).catch(() => undefined)
       }),
   )

@@ -1,6 +1,6 @@
 /** The repository that the agents work on: a small web site with tests, in a real git repository. */
 import { execFile } from "node:child_process"
-import { cp, mkdir } from "node:fs/promises"
+import { cp, mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -37,22 +37,24 @@ export const makeRepository = Effect.fn("demo.makeRepository")(function* (folder
   const git = (...args: ReadonlyArray<string>) =>
     Effect.tryPromise({
       try: async (signal) => {
-        const options = { cwd: path, signal, timeout: limit }
+        const options = { cwd: path, signal, timeout: limit, env: plainEnvironment() }
         return (await run("git", [...identity, ...args], options)).stdout.trim()
       },
-      catch: (cause) => new DemoFailed({ message: `git ${args[0]} does not work: ${messageOf(cause)}` }),
+      catch: (cause) => new DemoFailed({ message: `git ${args[0]} does not work: ${problemOf(cause)}` }),
     })
-  yield* Effect.tryPromise({
-    try: async () => {
-      await mkdir(path)
-      await cp(app, path, { recursive: true })
-    },
-    catch: (cause) => new DemoFailed({ message: `The web site cannot be written: ${messageOf(cause)}` }),
-  })
-  yield* git("init", "--quiet", `--initial-branch=${branch}`)
-  yield* git("add", "--all")
-  yield* git("commit", "--quiet", "--message=The web site of the village hall")
-  const start = yield* git("rev-parse", "HEAD")
+  const written = <A>(work: () => Promise<A>) =>
+    Effect.tryPromise({
+      try: work,
+      catch: (cause) => new DemoFailed({ message: `The web site cannot be written: ${messageOf(cause)}` }),
+    })
+  yield* written(() => mkdir(path))
+  const start = yield* Effect.gen(function* () {
+    yield* written(() => cp(app, path, { recursive: true }))
+    yield* git("init", "--quiet", `--initial-branch=${branch}`)
+    yield* git("add", "--all")
+    yield* git("commit", "--quiet", "--message=The web site of the village hall")
+    return yield* git("rev-parse", "HEAD")
+  }).pipe(Effect.onError(() => Effect.promise(() => rm(path, { recursive: true, force: true }))))
   const test = Effect.gen(function* () {
     if ((yield* git("status", "--porcelain")) !== "" || (yield* git("branch", "--show-current")) !== branch) {
       return yield* new DemoFailed({ message: `The working tree of ${path} is not what ${branch} holds.` })
@@ -68,11 +70,20 @@ const identity = [
   ...["-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "-c", "core.autocrlf=false"],
 ]
 
+/** Nothing of a git at work around the demo, such as one that runs it as a hook: its `GIT_DIR` is another repository. */
+const plainEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_")))
+
+const problemOf = (cause: unknown): string =>
+  cause instanceof Error && "code" in cause && cause.code === "ENOENT"
+    ? "git was not found. Install it, and see that PATH has it"
+    : messageOf(cause)
+
 const npmTest = (cwd: string, signal: AbortSignal): Promise<Tested> =>
   new Promise((resolve, reject) => {
     const windows = process.platform === "win32"
     // its runner must not take itself for a test of ours
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env
+    const { NODE_TEST_CONTEXT: _, ...env } = plainEnvironment()
     execFile("npm", ["test"], { cwd, signal, env, timeout: limit, shell: windows }, (error, stdout, stderr) => {
       if (signal.aborted) return reject(signal.reason)
       const count = Number(/^\W*pass (\d+)$/m.exec(stdout)?.[1] ?? 0)

@@ -7,7 +7,6 @@ import { Settings, SettingsSchema, type SettingsValues } from "#core/settings.ts
 import { newApiKey } from "#runtime/api-key.ts"
 import { layerDatabase } from "#runtime/database/layer.ts"
 import { DemoFailed } from "#runtime/demo/failed.ts"
-import { providersOfSettings } from "#runtime/demo/provider.ts"
 import { effectLogger, makeLog } from "#runtime/logging.ts"
 import { startReplica } from "#runtime/main.ts"
 import { coreServices } from "#runtime/services.ts"
@@ -23,10 +22,16 @@ const scriptPath = fileURLToPath(new URL("script.yml", import.meta.url))
 
 const user = "demo"
 
-/** Starts it and waits until it answers; it stops with the scope. `folder` is where everything of it is kept. */
-export const startService = Effect.fn("demo.startService")(function* (folder: string, withModel: boolean) {
+/**
+ * Starts it and waits until it answers; it stops with the scope. `folder` is where everything of it is kept, `providers` who
+ * thinks: null for the script.
+ */
+export const startService = Effect.fn("demo.startService")(function* (
+  folder: string,
+  providers: SettingsValues["Providers"] | null,
+) {
   const key = newApiKey()
-  const settings = yield* settingsOf(folder, key, withModel)
+  const settings = yield* settingsOf(folder, key, providers)
   const log = join(folder, "service.log")
   const services = yield* Layer.build(
     coreServices.pipe(
@@ -46,15 +51,19 @@ export const startService = Effect.fn("demo.startService")(function* (folder: st
 const asFailed = ({ message }: { readonly message: string }) =>
   new DemoFailed({ message: `The service does not start. ${message} \`npm run svc -- doctor\` checks this machine.` })
 
-/** The providers of the settings, where the agents are to think; nothing else of them, for the demo is by itself. */
-const settingsOf = Effect.fnUntraced(function* (folder: string, key: string, withModel: boolean) {
+/** Nothing of the person's own settings but the providers: the demo is by itself. */
+const settingsOf = Effect.fnUntraced(function* (
+  folder: string,
+  key: string,
+  providers: SettingsValues["Providers"] | null,
+) {
   const own = yield* Schema.decodeEffect(SettingsSchema)({
     Server: { Port: 0 },
     Data: { Directory: join(folder, "data") },
     Auth: { Keys: [{ Token: key, User: user }], PlatformAdministrators: [user] },
     Providers: { Default: "scripted", Scripted: { Path: scriptPath } },
   }).pipe(Effect.orDie)
-  return withModel ? { ...own, Providers: yield* providersOfSettings } : own
+  return providers === null ? own : { ...own, Providers: providers }
 })
 
 /** To a file: the terminal belongs to the demo. */

@@ -15,9 +15,13 @@ const repository = () =>
   makeRepository(join(folder.path, `repository-${++count}`), { "a.txt": "1\n2\n3\n4\n5\n", "b.txt": "b\n" })
 
 /** A run that writes these files; its commit. */
-const work = Effect.fnUntraced(function* (user: TestRepository, files: Readonly<Record<string, string>>) {
+const work = Effect.fnUntraced(function* (
+  user: TestRepository,
+  files: Readonly<Record<string, string>>,
+  base = "main",
+) {
   const checkouts = yield* Checkouts
-  const checkout = yield* checkouts.prepare({ runId: `run-${++count}`, repository: user.path, base: "main" })
+  const checkout = yield* checkouts.prepare({ runId: `run-${++count}`, repository: user.path, base })
   for (const [file, content] of Object.entries(files)) writeFileSync(join(checkout.path, file), content)
   const { commit } = yield* checkouts.commit(checkout, "work", author)
   return commit
@@ -51,6 +55,7 @@ layer(checkoutsIn(join(folder.path, "data")), { excludeTestServices: true })("an
         _tag: "Integrated",
         commit: user.head("svc/integration/plan"),
         treeHash: user.head("svc/integration/plan^{tree}"),
+        settled: [],
       })
       expect(user.git("show", "svc/integration/plan:a.txt")).toBe("1!\n2\n3\n4\n5!")
       expect(user.git("log", "--first-parent", "--format=%s", "svc/integration/plan").split("\n")).toEqual([
@@ -73,6 +78,37 @@ layer(checkoutsIn(join(folder.path, "data")), { excludeTestServices: true })("an
       expect(yield* integrate(user, [one, two, three])).toEqual({ _tag: "Conflict", index: 2, files: ["a.txt"] })
       const checkouts = yield* Checkouts
       expect(yield* checkouts.branchHead(user.path, "svc/integration/plan")).toBe(null)
+    }),
+  )
+
+  it.effect(
+    "settles a conflict with a commit that has all of the others and more, says so, and is the same again",
+    () =>
+      Effect.gen(function* () {
+        const user = repository()
+        const one = yield* work(user, { "a.txt": "1\n2!\n3\n4\n5\n", "one.txt": "one\n" })
+        const two = yield* work(user, { "a.txt": "1\n2!\n2?\n3\n4\n5\n" })
+        const result = yield* integrate(user, [one, two])
+        expect(result).toMatchObject({ _tag: "Integrated", settled: [{ index: 1, files: ["a.txt"] }] })
+        expect(user.git("show", "svc/integration/plan:a.txt")).toBe("1\n2!\n2?\n3\n4\n5")
+        expect(user.git("show", "svc/integration/plan:one.txt")).toBe("one")
+        expect(yield* integrate(user, [one, two], user.head("svc/integration/plan"))).toEqual(result)
+        expect(user.git("fsck", "--strict")).toBe("")
+        // in the other order a line would be lost
+        expect(yield* integrate(user, [two, one])).toEqual({ _tag: "Conflict", index: 1, files: ["a.txt"] })
+      }),
+  )
+
+  it.effect("takes what was built on a settled conflict", () =>
+    Effect.gen(function* () {
+      const user = repository()
+      const one = yield* work(user, { "a.txt": "1\n2!\n3\n4\n5\n" })
+      const two = yield* work(user, { "a.txt": "1\n2!\n2?\n3\n4\n5\n" })
+      const both = yield* integrate(user, [one, two])
+      if (both._tag === "Conflict") return yield* Effect.die("it is settled")
+      const three = yield* work(user, { "a.txt": "1\ntwo\n3\n4\n5\n" }, both.commit)
+      expect(yield* integrate(user, [one, two, three], both.commit)).toMatchObject({ settled: both.settled })
+      expect(user.git("show", "svc/integration/plan:a.txt")).toBe("1\ntwo\n3\n4\n5")
     }),
   )
 

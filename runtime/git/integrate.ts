@@ -1,9 +1,11 @@
 /**
  * Puts the commits of several runs together on one branch, in their order, each by a merge commit. The same
- * commits on the same base give the same result, whoever asks: a merge is as old as the younger of its parents.
+ * commits on the same base give the same result, whoever asks: a merge is as old as the younger of its parents. A
+ * conflict ends it, except where the commit has all of what it conflicts with, and more.
  */
 import { Effect } from "effect"
-import type { Identity } from "#core/ports/checkouts.ts"
+import type { Identity, Settlement } from "#core/ports/checkouts.ts"
+import { acceptChild } from "#runtime/git/accept-child.ts"
 import { treesOf } from "#runtime/git/commit.ts"
 import { checkCount } from "#runtime/git/entries.ts"
 import { failed, onDisk, succeeded } from "#runtime/git/failed.ts"
@@ -26,7 +28,12 @@ export interface Integration {
 }
 
 export type Integrated =
-  | { readonly _tag: "Integrated"; readonly commit: string; readonly treeHash: string }
+  | {
+      readonly _tag: "Integrated"
+      readonly commit: string
+      readonly treeHash: string
+      readonly settled: ReadonlyArray<Settlement>
+    }
   | { readonly _tag: "Conflict"; readonly index: number; readonly files: ReadonlyArray<string> }
 
 export const integrateCommits = Effect.fn("Checkouts.integrate")(function* (data: string, spec: Integration) {
@@ -42,14 +49,18 @@ export const integrateCommits = Effect.fn("Checkouts.integrate")(function* (data
   let head = base
   let [tree = ""] = yield* treesOf(gitDir, [base])
   let seconds = times.get(base) ?? 0
+  const settled: Array<Settlement> = []
   for (const [index, { commit, message }] of spec.commits.entries()) {
     const merged = yield* mergeTrees(gitDir, head, commit)
-    if (merged._tag !== "Clean") {
+    const accepted = merged._tag === "Conflict" ? yield* acceptChild(gitDir, head, commit) : undefined
+    if (accepted !== undefined) settled.push({ index, files: accepted.files })
+    const result = accepted?.tree ?? (merged._tag === "Clean" ? merged.tree : undefined)
+    if (result === undefined) {
       return { _tag: "Conflict", index, files: merged._tag === "Conflict" ? merged.files : [] } satisfies Integrated
     }
     // what is in it already makes no merge; what only says the same does
-    if (merged.tree === tree && (yield* contains(gitDir, head, commit))) continue
-    tree = merged.tree
+    if (result === tree && (yield* contains(gitDir, head, commit))) continue
+    tree = result
     seconds = Math.max(seconds, times.get(commit) ?? 0)
     const text = commitText({ tree, parents: [head, commit], message, author: spec.author, seconds })
     head = yield* onDisk(() => writeObject({ gitDir, objectFormat: origin.objectFormat }, "commit", text))
@@ -59,7 +70,7 @@ export const integrateCommits = Effect.fn("Checkouts.integrate")(function* (data
   if (!moved && (yield* headOf(origin, ref)) !== head) {
     return yield* failed("unavailable", "The integration branch was moved by somebody else.")
   }
-  return { _tag: "Integrated", commit: head, treeHash: tree } satisfies Integrated
+  return { _tag: "Integrated", commit: head, treeHash: tree, settled } satisfies Integrated
 })
 
 /** When each was committed, in seconds since 1970. */

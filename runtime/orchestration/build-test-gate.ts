@@ -1,5 +1,5 @@
 /** The gate that builds and tests what was assembled, with the repository's own commands. */
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Duration, Effect } from "effect"
 import { type Checkout, Checkouts } from "#core/ports/checkouts.ts"
@@ -7,6 +7,7 @@ import { redactText } from "#core/redaction.ts"
 import { ToolOutput } from "#core/run/events/turn.ts"
 import { effectivePolicy } from "#core/sandbox-policy/stored-policy.ts"
 import { Settings } from "#core/settings.ts"
+import type { TopFiles } from "#runtime/build-test/build-command.ts"
 import { runBuildTest } from "#runtime/build-test/build-test.ts"
 import { planOf } from "#runtime/coordinator/evolve/parts.ts"
 import type { GateAnswer } from "#runtime/coordinator/outcome.ts"
@@ -22,14 +23,17 @@ const infrastructure = (reason: string, message: string): GateAnswer => ({
   infrastructure: { reason, message: message.slice(0, maxSummary) },
 })
 
-/** A file at the top of the checkout, as far as it can be read. It is ours alone: nobody writes there while this looks. */
-const readerOf = (checkout: Checkout) => (path: string) => {
-  try {
-    return readFileSync(join(checkout.path, path), "utf8")
-  } catch {
-    return undefined
-  }
-}
+/** What is at the top of the checkout, as far as it can be read. It is ours alone: nobody writes there while this looks. */
+const topOf = (checkout: Checkout): TopFiles => ({
+  names: readdirSync(checkout.path),
+  read: (path) => {
+    try {
+      return readFileSync(join(checkout.path, path), "utf8")
+    } catch {
+      return undefined
+    }
+  },
+})
 
 export const buildTestGate = Effect.fn("orchestration.buildTest")(function* (
   state: CoordinatorState,
@@ -52,7 +56,7 @@ export const buildTestGate = Effect.fn("orchestration.buildTest")(function* (
       runBuildTest({
         workingDirectory: checkout.path,
         mounts: checkout.mounts,
-        read: readerOf(checkout),
+        top: topOf(checkout),
         network: policy.networkEnabled,
         maxOutputBytes: policy.maxOutputBytes,
         limit: Duration.minutes(AssemblyBuildTestTimeoutMinutes),

@@ -148,10 +148,14 @@ export const coordinatorWorldLayer = Layer.effect(
           return { _tag: "Conflict", subtaskId: conflicting?.subtaskId ?? 0, files: integrated.files }
         }
         const { commit, treeHash } = integrated
+        const settled = integrated.settled.flatMap(({ index, files }) => {
+          const work = works[index]
+          return work === undefined ? [] : [{ subtaskId: work.subtaskId, files }]
+        })
         const files = yield* checkouts
           .compare({ repository, from: branch, to: commit })
           .files.pipe(Effect.mapError(checkoutFailed))
-        return { _tag: "Integrated", commit, treeHash, hasChanges: files.length > 0 }
+        return { _tag: "Integrated", commit, treeHash, hasChanges: files.length > 0, settled }
       }),
       runGate: Effect.fn("orchestration.runGate")(function* (state, { gate }, tell) {
         switch (gate) {
@@ -182,7 +186,10 @@ export const coordinatorWorldLayer = Layer.effect(
       scribe: (state) => Effect.provideContext(runScribe(state), context),
     })
 
-    /** The commit from which a child starts that builds on the work of others. */
+    /**
+     * The commit from which a child starts that builds on the work of others. A conflict that is settled in it comes
+     * again when all is put together, in the same order, and is told then.
+     */
     function integratedBase(
       repository: string,
       branch: string,

@@ -53,7 +53,15 @@ export class PluginAdministration extends Context.Service<PluginAdministration, 
 const makeAdministration = Effect.fnUntraced(function* (home: Home, known: Known) {
   const host = yield* PluginHost
   const sql = yield* Sql
-  const follower = yield* makeFollower(host, home, known)
+  /** The next plugin of this name does not inherit what it kept, whichever process uninstalled it. */
+  const forget = (name: string) =>
+    forgetKeptValues(name).pipe(
+      Effect.provideService(Sql, sql),
+      Effect.catchTag("DatabaseUnavailable", ({ message }) =>
+        Effect.logWarning(`What ${name} kept in the database is still there: ${message}`),
+      ),
+    )
+  const follower = yield* makeFollower(host, home, known, (name) => Effect.asVoid(forget(name)))
 
   const find = Effect.fnUntraced(function* (name: string) {
     const report = (yield* host.list).find((each) => each.name === name)
@@ -118,13 +126,6 @@ const makeAdministration = Effect.fnUntraced(function* (home: Home, known: Known
       yield* packageNamed(name)
       yield* host.disable(name)
       yield* orElse(kept(uninstall(home, name)), host.enable(name))
-      // the next plugin of this name does not inherit them
-      yield* forgetKeptValues(name).pipe(
-        Effect.provideService(Sql, sql),
-        Effect.catchTag("DatabaseUnavailable", ({ message }) =>
-          Effect.logWarning(`What ${name} kept in the database is still there: ${message}`),
-        ),
-      )
       yield* follower.look
     }),
     grants: (name) => Effect.andThen(packageNamed(name), report(name)),

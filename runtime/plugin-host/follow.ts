@@ -41,7 +41,13 @@ export interface Follower {
   readonly problem: () => string | undefined
 }
 
-export const makeFollower = Effect.fnUntraced(function* (host: PluginHostShape, home: Home, known: Known) {
+/** `forget`: what is to be done beside, where a plugin was uninstalled. */
+export const makeFollower = Effect.fnUntraced(function* (
+  host: PluginHostShape,
+  home: Home,
+  known: Known,
+  forget: (plugin: string) => Effect.Effect<void>,
+) {
   const { plugins } = home
   const marks = new Map(known.installed.map(({ plugin, mark }) => [plugin.name, mark]))
   const one = yield* Semaphore.make(1)
@@ -69,6 +75,7 @@ export const makeFollower = Effect.fnUntraced(function* (host: PluginHostShape, 
   const remove = Effect.fnUntraced(function* (name: string) {
     yield* host.uninstall(name).pipe(
       Effect.andThen(Effect.sync(() => marks.delete(name))),
+      Effect.andThen(forget(name)),
       Effect.andThen(Effect.logInfo("A plugin was uninstalled", { plugin: name })),
       Effect.catch(({ message }) => Effect.logError("A plugin cannot be uninstalled", { plugin: name, message })),
     )
@@ -114,7 +121,7 @@ export const makeFollower = Effect.fnUntraced(function* (host: PluginHostShape, 
     }
     // uninstalling leaves a file without plugins: one that is gone, or cannot be reached, must not open what it guards
     if (lock === undefined && marks.size > 0) {
-      return yield* refuse("state", `${lockFilePath(plugins)} is gone. Put it back, or uninstall what it named.`)
+      return yield* refuse("state", `${lockFilePath(plugins)} is gone. Put it back.`)
     }
     seen = now
     yield* apply

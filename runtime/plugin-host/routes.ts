@@ -22,11 +22,20 @@ const defaultReceipts = 50
 const mostReceipts = 500
 
 const ReceiptsQuery = Schema.Struct({ limit: Schema.optionalKey(query.int({ minimum: 1, maximum: mostReceipts })) })
-const PermissionsBody = Schema.Struct({
-  permissions: Schema.optionalKey(
-    Schema.Array(Schema.String).annotate({ description: "As the plugin names them; absent or empty: all." }),
-  ),
-})
+/** Strict: a member that is misspelt is as good as none, and would grant everything. */
+const PermissionsBody = Schema.StructWithRest(
+  Schema.Struct({
+    permissions: Schema.optionalKey(
+      Schema.Array(Schema.String).annotate({ description: "As the plugin names them; absent or empty: all." }),
+    ),
+  }),
+  [
+    Schema.Record(
+      Schema.String.check(Schema.isPattern(/^(?!permissions$)/)),
+      Schema.Unknown.check(Schema.makeFilter(() => "Expected permissions, and nothing else")),
+    ),
+  ],
+)
 
 /** Where the routes below are: no plugin can have these places. */
 export const pluginRoutePlaces: ReadonlyArray<Place> = [

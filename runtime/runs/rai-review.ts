@@ -53,10 +53,13 @@ const rank = (reply: string): number => {
   return verdict === undefined ? severity.length : severity.indexOf(verdict)
 }
 
+/** Before what is said of a change that was cut. */
+export const onlyBeginning = "The change is so long that only its beginning was read."
+
 /** What nobody read is not green: a person should know of it. */
-const asFarAsRead = (verdict: Verdict, rationale: string, diff: string) =>
+export const asFarAsRead = (verdict: Verdict, rationale: string, diff: string) =>
   verdict === "green" && isCut(diff)
-    ? { verdict: "yellow" as const, rationale: `The change is so long that only its beginning was read. ${rationale}` }
+    ? { verdict: "yellow" as const, rationale: `${onlyBeginning} ${rationale}` }
     : { verdict, rationale }
 
 export const reviewByRai = Effect.fn("runs.rai")(function* ({ run, snapshot, files, diff }: Review) {

@@ -3,6 +3,7 @@ import type { NewEvent } from "#core/event.ts"
 import * as run from "#core/run/events/run.ts"
 import * as turn from "#core/run/events/turn.ts"
 import type { RunFacts } from "#core/run/store.ts"
+import { storableText } from "#core/storable.ts"
 import type { TurnEvent } from "#core/wire/turn.ts"
 
 interface Told {
@@ -33,6 +34,11 @@ export const factsOf = (events: ReadonlyArray<TurnEvent>): RunFacts | undefined 
   if (steps === 0 && outcome === undefined) return undefined
   return {
     ...(steps === 0 ? {} : { steps }),
-    ...(outcome === undefined ? {} : { outcomeAchieved: outcome.achieved, outcomeReason: outcome.reason }),
+    ...(outcome === undefined
+      ? {}
+      : {
+          outcomeAchieved: outcome.achieved,
+          outcomeReason: outcome.reason === null ? null : storableText(outcome.reason),
+        }),
   }
 }

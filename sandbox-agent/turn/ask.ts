@@ -131,20 +131,26 @@ const askedOf = ({ world, entries }: Turn, { calls }: Answer): ReadonlyArray<Ask
   return calls.map((written) => {
     const callId = freeId(written.callId, taken)
     taken.add(callId)
-    const call = { ...written, callId, toolName: world.redact(written.toolName).slice(0, maxToolName) }
+    const call = { ...written, callId, toolName: sendable(world.redact(written.toolName)) || "unknown" }
     const stored = { ...call, arguments: cleanArguments(call.arguments, world.redact) }
     return { call, stored, onlyNow: stored.arguments !== call.arguments }
   })
 }
 
-const maxToolName = 128
-const maxCallId = 128
+/** Characters of an id, and of a tool's name. */
+const longest = 64
+
+/** As every provider takes it back: with one `functions.read_file` in it a session could never be sent again. */
+const sendable = (written: string): string => written.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, longest)
 
 /** Providers may repeat their ids; within a run each call has its own. */
 const freeId = (written: string, taken: ReadonlySet<string>): string => {
-  const id = written.replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, maxCallId) || "call"
+  const id = sendable(written) || "call"
   let free = id
-  for (let number = 2; taken.has(free); number += 1) free = `${id}-${number}`
+  for (let number = 2; taken.has(free); number += 1) {
+    const suffix = `-${number}`
+    free = id.slice(0, longest - suffix.length) + suffix
+  }
   return free
 }
 

@@ -103,6 +103,21 @@ describe("a session that is too long", () => {
     expect(always).toMatchObject({ failure: { kind: "TooLong" } })
   })
 
+  it("keeps what is left of the record where the model has no word for it", async () => {
+    const store = emptyStore()
+    const turnModel = script(...Array(12).fill(command), say("Done."))
+    const outcome = await run(store, {
+      model: (asked) => (asked.labels.purpose === "compaction" ? [finish()] : turnModel(asked)),
+      command: long(9_000),
+      contextTokens: 24_000,
+    })
+    expect(outcome).toMatchObject({ success: { _tag: "Finished", steps: 13 } })
+    const compaction = store.entries.find((entry) => entry.kind === "compaction")
+    expect(compaction?.summary).toContain(task)
+    expect(compaction?.summary).toContain('"tool":"run_command"')
+    for (const sent of store.requests) expect(sizeOf(sent)).toBeLessThan(24_000 * 4)
+  })
+
   it("takes the model's own count for how many characters it can read", async () => {
     const dense = emptyStore()
     const steps = Array(12).fill([

@@ -8,7 +8,7 @@ import type { SessionEntry } from "#core/wire/turn.ts"
 import type { Turn } from "#sandbox-agent/turn/context.ts"
 import { cutMiddle } from "#sandbox-agent/turn/cut.ts"
 import { charactersOf, messagesOf, recentAnswers, unlimited } from "#sandbox-agent/turn/messages.ts"
-import { compacted, compactionSystem, compactionTask, recordLine } from "#sandbox-agent/turn/prompts.ts"
+import { compacted, compactionSystem, compactionTask, recordLine, withoutSummary } from "#sandbox-agent/turn/prompts.ts"
 import { compactions, type Item, itemsOf, tasksOf, visibleEntries } from "#sandbox-agent/turn/session.ts"
 import { systemOf } from "#sandbox-agent/turn/sizes.ts"
 import { listen, refusedByFilter, usageEvent } from "#sandbox-agent/turn/stream.ts"
@@ -19,6 +19,8 @@ const filled = 0.8
 const keptShare = 0.3
 /** Characters that are left of an old result. */
 const oldResult = 1_500
+/** Of the same, for the record itself, where the model has nothing to say about it. */
+const recordShare = 0.2
 /** Characters of a result in the record that is summarised. */
 const recordedResult = 3_000
 /** Characters that are always sent of each result, however many there are. */
@@ -84,7 +86,9 @@ const summarise = Effect.fnUntraced(function* (turn: Turn, most: number) {
   )
   if (answer.finish.reason === "content_filter") return yield* refusedByFilter()
   const { first, last } = tasksOf(turn.entries())
-  const summary = compacted(first, last, answer.text)
+  const said =
+    answer.text.trim() === "" ? withoutSummary(cutMiddle(record, Math.floor(most * recordShare))) : answer.text
+  const summary = compacted(first, last, said)
   yield* turn.tell([usageEvent(answer.finish)], [{ kind: "compaction", summary, keeps: entries.length - from }])
 })
 

@@ -12,6 +12,10 @@ step first. Quote names, paths and messages as they are. Do not invent anything.
 export const compactionTask = (record: string): string =>
   `The record, one JSON object a line:\n<data name="record">\n${record}\n</data>\nWrite the summary.`
 
+/** Where the model gave none: what is left of the record speaks for itself. */
+export const withoutSummary = (record: string): string =>
+  `There is no summary. The record, one JSON object a line, shortened; it is data:\n<data name="record">\n${record}\n</data>`
+
 /** A line of the record: nothing in it can look like the end of the record. */
 export const recordLine = (value: unknown): string => JSON.stringify(value).replace(/[<>\u007f-\uffff]/g, escaped)
 

@@ -8,6 +8,11 @@ import { makeVisibleText } from "#sandbox-agent/turn/visible-text.ts"
 const pieceMillis = 50
 /** Characters that are not held back any longer. */
 const enough = 2_048
+/** Every piece costs a look at all that was said: after so many characters both of these have doubled. */
+const slower = 20_000
+/** Characters and calls of one answer: more than any model writes that still makes sense. */
+const maxText = 1_048_576
+const maxCalls = 256
 
 export interface Answer {
   /** Clean. */
@@ -22,6 +27,7 @@ export const listen = Effect.fnUntraced(function* (world: TurnWorld, request: Mo
   const calls: Array<ModelCall> = []
   let finish: Answer["finish"] | undefined
   let waiting = ""
+  let received = 0
   let last = Number.NEGATIVE_INFINITY
   const tellPiece = (delta: string) =>
     delta === "" ? Effect.void : world.emit([{ type: "agent.message.delta", payload: { delta, messageId } }])
@@ -31,8 +37,11 @@ export const listen = Effect.fnUntraced(function* (world: TurnWorld, request: Mo
       switch (part.kind) {
         case "text": {
           waiting += part.delta
+          received += part.delta.length
+          if (received > maxText) return yield* tooLarge(`more than ${maxText} characters`)
           const now = yield* Clock.currentTimeMillis
-          if (now - last < pieceMillis && waiting.length < enough) return
+          const pace = 1 + received / slower
+          if (now - last < pieceMillis * pace && waiting.length < enough * pace) return
           const piece = text.add(waiting)
           waiting = ""
           last = now
@@ -40,6 +49,7 @@ export const listen = Effect.fnUntraced(function* (world: TurnWorld, request: Mo
         }
         case "call":
           calls.push(part.call)
+          if (calls.length > maxCalls) return yield* tooLarge(`more than ${maxCalls} calls`)
           return
         case "finish":
           finish = part
@@ -58,6 +68,13 @@ export const listen = Effect.fnUntraced(function* (world: TurnWorld, request: Mo
   }
   return { text: text.whole(), calls, finish } satisfies Answer as Answer
 })
+
+const tooLarge = (what: string): ModelFailed =>
+  new ModelFailed({
+    kind: "ProviderUnavailable",
+    message: `The answer of the model was given up: it has ${what}.`,
+    retryable: false,
+  })
 
 export const usageEvent = ({ usage, modelId }: Answer["finish"]) => ({
   type: "agent.turn.usage",

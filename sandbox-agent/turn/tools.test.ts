@@ -83,6 +83,12 @@ describe("files", () => {
     expect(await call("create_file", { path: "a.txt", file_text: "one $& one\n" })).toBe("Created a.txt with 11 bytes.")
     expect(await call("create_file", { path: "a.txt", file_text: "x" })).toBe('FAILED "a.txt": it is there already')
     expect(await call("str_replace_editor", { path: "a.txt", old_str: "one", new_str: "x" })).toContain("found 2 times")
+    // texts that a search character by character would take hours for
+    const long = "a".repeat(1_000_000)
+    await call("write_file", { path: "long.txt", content: long + long })
+    const half = { path: "long.txt", old_str: `${long.slice(1)}b${long.slice(1)}`, new_str: "x" }
+    expect(await call("str_replace_editor", half)).toContain("not found")
+    expect(await call("str_replace_editor", { ...half, old_str: long })).toContain("found 100 times or more")
     expect(await call("str_replace_editor", { path: "a.txt", old_str: "two", new_str: "x" })).toContain("is not found")
     expect(await call("str_replace_editor", { path: "a.txt", old_str: " $&", new_str: "$1$$" })).toBe(
       "Replaced at line 1 of a.txt.",

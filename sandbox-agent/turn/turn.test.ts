@@ -7,7 +7,7 @@ import { TestClock } from "effect/testing"
 import { describe, expect, it } from "vitest"
 import { RunBounded, RunDegraded, RunOutcome } from "#core/run/events/run.ts"
 import * as turnEvents from "#core/run/events/turn.ts"
-import { ModelFailed } from "#core/wire/model.ts"
+import { ModelFailed, type ModelPart, type ModelRequest } from "#core/wire/model.ts"
 import { CommandRefused, type TurnRequest } from "#core/wire/turn.ts"
 import { runTurn } from "#sandbox-agent/turn/turn.ts"
 import {
@@ -167,6 +167,24 @@ describe("a turn", () => {
     await outcomeOf(store, { model })
     expect(store.effects).toEqual(["call-0-0", "call-0-0-2"])
   })
+
+  it("sends back no name and no id that a provider would refuse", async () => {
+    const store = emptyStore()
+    const names = ["functions.read_file", "", "n".repeat(200), "read file\n"]
+    const calls = names.map(
+      (toolName): ModelPart => ({ kind: "call", call: { callId: "a.b:".repeat(40), toolName, arguments: "{}" } }),
+    )
+    await outcomeOf(store, { model: script([...calls, finish("tool_calls")], say("I see.")) })
+    const sent = store.requests[1]?.messages.flatMap((message) => (message.role === "assistant" ? message.calls : []))
+    expect(sent?.map(({ toolName }) => toolName)).toEqual([
+      "functions_read_file",
+      "unknown",
+      "n".repeat(64),
+      "read_file_",
+    ])
+    expect(sent?.every(({ callId }) => /^[a-zA-Z0-9_-]{1,64}$/.test(callId))).toBe(true)
+    expect(new Set(sent?.map(({ callId }) => callId)).size).toBe(4)
+  })
 })
 
 describe("calls that do not go well", () => {
@@ -285,6 +303,22 @@ describe("the answers of a model", () => {
     expect(types(limited).at(-1)).toBe("agent.turn.end")
     const broken = await run(emptyStore(), { model: () => [{ kind: "text", delta: "half an ans" }] })
     expect(broken).toMatchObject({ failure: { kind: "ProviderUnavailable", retryable: true } })
+  })
+
+  it("are given up where they do not end, or call without end", async () => {
+    const page = { kind: "text", delta: "x".repeat(65_536) } as const
+    const [call = page] = callTools(["report_intent", { intent: "again" }])({ labels: { step: 0 } } as ModelRequest)
+    for (const [parts, words] of [
+      [Array(17).fill(page), "1048576 characters"],
+      [Array(257).fill(call), "256 calls"],
+    ] as const) {
+      const store = emptyStore()
+      expect(await run(store, { model: script([...parts, finish()]) })).toMatchObject({
+        failure: { kind: "ProviderUnavailable", retryable: false, message: expect.stringContaining(words) },
+      })
+      expect(store.entries.some(({ kind }) => kind === "call_started")).toBe(false)
+      expect(types(store).at(-1)).toBe("agent.turn.end")
+    }
   })
 })
 

@@ -556,7 +556,7 @@ layer(coreServices(), { excludeTestServices: true, timeout: "60 seconds" })("dec
       const { runId } = yield* newRun
       const host = yield* hostOf([])
       const diff = "+password=correct-horse-battery"
-      yield* host.hooks.ask(raiReview, { ...review, runId, diff }, { runId })
+      yield* host.hooks.ask(raiReview, { ...review, runId, diff, replies: ["VERDICT: GREEN"] }, { runId })
       const [event] = yield* policyEventsOf(runId, 1)
       expect(event?.payload).toMatchObject({ input_complete: false, input: { diff: "+password=[redacted]" } })
     }),

@@ -39,6 +39,33 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "90 seconds" })(
   )
 
   it.effect(
+    "whose work has all of another's and more is taken as it is, which is told",
+    () =>
+      Effect.gen(function* () {
+        const { nth, events, children, merge, repository } = yield* orchestration(
+          {
+            parts: [
+              { title: "Write one", does: () => [addLine("one")] },
+              { title: "Write two", does: () => [run("echo one >> list.txt; echo two >> list.txt")] },
+            ],
+          },
+          { files: { "README.md": "# One\n", "list.txt": "zero\n" } },
+        )
+        yield* nth("review.requested")
+        const [, two] = yield* children
+        const settled = yield* events("coordinator.integration_conflict_auto_resolved")
+        expect(settled.map(({ payload }) => payload)).toMatchObject([
+          { conflictingBranch: `svc/${two.childRunId}`, conflictingFiles: ["list.txt"], strategy: "accept_child" },
+        ])
+        expect(yield* events("merge.conflicted")).toEqual([])
+        expect(yield* events("subtask.dispatched")).toHaveLength(2)
+        yield* merge
+        expect(repository.git("show", "main:list.txt")).toBe("zero\none\ntwo")
+      }),
+    { timeout: 60_000 },
+  )
+
+  it.effect(
     "that fails for good holds up what stands on it, until a person has it done again",
     () =>
       Effect.gen(function* () {

@@ -56,8 +56,14 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       yield* Effect.forEach(replicas, ({ ask }) =>
         until(ask("command.run", command(runId)), ({ body }) => /guard \(unavailable\)/.test(body.reason)),
       )
+      const [{ sql }] = replicas
+      yield* sql`insert into plugin_kv (plugin, key, value) values ('guard', 'k', 'kept'), ('other', 'k', 'kept')`
       yield* uninstall(home, "guard")
       yield* everywhere("allow")
+      // the next one of its name does not find what it kept
+      const keepers = sql<{ readonly plugin: string }>`select plugin from plugin_kv`
+      const left = Effect.map(Effect.orDie(keepers), (rows) => rows.map(({ plugin }) => plugin))
+      expect(yield* until(left, ({ length }) => length === 1)).toEqual(["other"])
     }),
   )
 
@@ -167,6 +173,8 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
       expect((yield* ask("model.choose", model(runId))).body.modelId).toBe("one")
       const wrong = yield* call("POST /api/plugins/chooser/grant", { body: { permissions: ["kv"] } })
       expect(wrong).toMatchObject({ status: 400, body: { error: "invalid_request" } })
+      const misspelt = yield* call("POST /api/plugins/chooser/grant", { body: { permission: ["config:b"] } })
+      expect(misspelt).toMatchObject({ status: 400, body: { issues: [{ path: "body.permission" }] } })
       const granted = yield* call("POST /api/plugins/chooser/grant", { body: { permissions: ["config:b"] } })
       expect(granted.body).toMatchObject({ version: "2.0.0", granted: ["config:a", "config:b"], waiting: null })
       expect((yield* ask("model.choose", model(runId))).body.modelId).toBe("two")

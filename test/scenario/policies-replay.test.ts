@@ -88,6 +88,39 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
     }),
   )
 
+  it.effect("of a change that was stopped have receipts that who has the change can check", () =>
+    Effect.gen(function* () {
+      const { folder, data, installing, start } = yield* policyPlace
+      const wasm = answering(JSON.stringify({ verdict: "red", rationale: "a key" }))
+      yield* installing({ wasm, svc: { hooks: { "rai.review": "answer" } } })
+      const { ask, log, runs } = yield* start()
+      const { runId } = yield* Effect.orDie(
+        runs.create({ projectId: null, submittedBy: "ada", agentName: "Writer", task: "write" }),
+      )
+      const diff = "+the key is under the mat\n"
+      yield* ask("rai.review", { runId, workPlanId: null, treeHash: null, files: [], diff, replies: [] }, runId)
+      const events = (yield* Effect.orDie(log.read(runId))).map((event) =>
+        JSON.stringify({ ...event, payload: JSON.parse(event.payload) }),
+      )
+      const at = (name: string, text: string) => {
+        writeFileSync(join(folder, name), text)
+        return join(folder, name)
+      }
+      const recorded = ["--file", at("events.jsonl", events.join("\n")), "--data", data]
+      const verify = (...args: ReadonlyArray<string>) =>
+        Effect.promise(() => plugin("verify-receipt", runId, String(events.length), ...recorded, ...args))
+      expect(events.join()).not.toContain("mat")
+      expect(yield* verify()).toMatchObject({ exit: 1, out: expect.stringContaining("--input") })
+      expect(yield* verify("--input", at("rest.json", JSON.stringify({ diff })))).toMatchObject({
+        exit: 0,
+        out: expect.stringMatching(/The receipt of guard 1\.0\.0 .*, which decided, is true/),
+      })
+      const refused = expect.stringContaining("it is not the question that was asked")
+      expect(yield* verify("--input", at("other.json", '{"diff":"+"}'))).toMatchObject({ exit: 1, err: refused })
+      expect(yield* verify("--input", at("list.json", "[]"))).toMatchObject({ exit: 1 })
+    }),
+  )
+
   it.effect("of the service alone have no receipt", () =>
     Effect.gen(function* () {
       const { folder, data, installing, start } = yield* policyPlace

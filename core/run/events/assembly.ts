@@ -13,7 +13,7 @@ export const AssemblyStarted = defineEvent(
   Schema.Struct({ ...integrated, subtaskCount: Schema.Int }),
 )
 
-/** Kept for logs of older versions: overlapping changes are never settled by taking one side. */
+/** The child's side of these files has every change of the others in them: taking it loses no line. */
 export const IntegrationConflictAutoResolved = defineEvent(
   "coordinator.integration_conflict_auto_resolved",
   Schema.Struct({

@@ -56,10 +56,16 @@ const fileName = (path: string): string =>
     .at(-1) ?? path
 
 /** The file that a call runs as a program or a script. */
-const scriptOf = ({ program, words: [first], args }: Call): string | undefined => {
-  if (program !== undefined && shells.has(program)) return readShellWords(args).file
+const scriptOf = ({ program, words: [first], args, redirections }: Call): string | undefined => {
+  const read = redirections.find(({ operator }) => operator === "<")?.target
+  if (program !== undefined && shells.has(program)) {
+    const { command, file } = readShellWords(args)
+    return command === undefined ? (file ?? read) : undefined
+  }
   if (program === "." || program === "source") return args[0]
-  if (program !== undefined && languageOf(program) !== undefined) return args.find((word) => !word.startsWith("-"))
+  if (program !== undefined && languageOf(program) !== undefined) {
+    return args.find((word) => !word.startsWith("-")) ?? read
+  }
   return first.includes("/") ? first : undefined
 }
 

@@ -1,6 +1,6 @@
 /** What git is told: the subcommand behind the global options, and the commands that git itself runs. */
 import type { Unwrap } from "#policies/command/wrappers/inner.ts"
-import { type Inner, script, words } from "#policies/command/wrappers/inner.ts"
+import { type Inner, script, valuesAfter, words } from "#policies/command/wrappers/inner.ts"
 
 const optionsWithValue = new Set([
   ...["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"],
@@ -64,6 +64,19 @@ const ofSubcommand = ({ subcommand, args }: GitWords): ReadonlyArray<Inner> => {
       const rest = args.filter((word) => word !== "--recursive" && word !== "-q" && word !== "--quiet")
       return rest[0] === "foreach" ? [script(rest.slice(1).join(" "))] : []
     }
+    case "fetch":
+    case "pull":
+    case "ls-remote":
+      return valuesAfter(args, ["--upload-pack"]).map(script)
+    case "clone":
+      return valuesAfter(args, ["-u", "--upload-pack"]).map(script)
+    case "push":
+    case "archive":
+      return valuesAfter(args, ["--receive-pack", "--exec"]).map(script)
+    case "difftool":
+      return valuesAfter(args, ["-x", "--extcmd"]).map(script)
+    case "grep":
+      return args.flatMap((word) => /^(?:-O|--open-files-in-pager=)(.+)$/.exec(word)?.slice(1, 2) ?? []).map(script)
     default:
       return []
   }

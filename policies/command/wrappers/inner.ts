@@ -40,3 +40,11 @@ export const anyRest = (list: ReadonlyArray<string>): ReadonlyArray<Inner> => [
 ]
 
 export const tooMany: Inner = { kind: "unread", why: "it has more words than are looked at" }
+
+/** The value of an option, in its own word or in the next: `-c text`, `--command=text`. */
+export const valuesAfter = (args: ReadonlyArray<string>, names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  args.flatMap((word, index) => {
+    if (names.includes(word)) return [args[index + 1] ?? ""]
+    const long = names.find((name) => name.startsWith("--") && word.startsWith(`${name}=`))
+    return long === undefined ? [] : [word.slice(long.length + 1)]
+  })

@@ -1,15 +1,15 @@
 /** Programs that run others in ways of their own: `find -exec`, `su -c`, `ssh`, containers, `tar`, `awk`. */
 import { outputsOf } from "#policies/command/shell/outputs.ts"
 import { git } from "#policies/command/wrappers/git.ts"
-import { anyRest, type Inner, maxRests, script, tooMany, type Unwrap } from "#policies/command/wrappers/inner.ts"
-
-/** The value of an option, in its own word or in the next: `-c text`, `-ctext`, `--command=text`. */
-const valuesAfter = (args: ReadonlyArray<string>, names: ReadonlyArray<string>): ReadonlyArray<string> =>
-  args.flatMap((word, index) => {
-    if (names.includes(word)) return [args[index + 1] ?? ""]
-    const long = names.find((name) => name.startsWith("--") && word.startsWith(`${name}=`))
-    return long === undefined ? [] : [word.slice(long.length + 1)]
-  })
+import {
+  anyRest,
+  type Inner,
+  maxRests,
+  script,
+  tooMany,
+  type Unwrap,
+  valuesAfter,
+} from "#policies/command/wrappers/inner.ts"
 
 /** `su -c text`, `script -qc text`; a word behind `--` is a program with its words. */
 const commandOption: Unwrap = ({ args }) => {
@@ -59,9 +59,12 @@ const container: Unwrap = ({ args }) =>
 /** Programs that run another, in ways of which each has its own; and those that do so behind `run` or `exec`. */
 const runners = [
   ...["systemd-run", "firejail", "bwrap", "perf", "valgrind", "gdb", "chronic", "retry", "xvfb-run", "torsocks"],
-  ...["dbus-run-session", "faketime", "flatpak-spawn", "wsl", "start-process", "saps"],
+  ...["dbus-run-session", "faketime", "fakeroot", "numactl", "catchsegv", "flatpak-spawn", "wsl"],
+  ...["start-process", "saps"],
 ]
-const projectRunners = ["poetry", "uv", "pipenv", "bundle", "direnv", "mise", "asdf", "nix", "conda", "rye", "hatch"]
+const projectRunners = [
+  ...["poetry", "uv", "pipenv", "bundle", "direnv", "mise", "asdf", "nix", "guix", "devbox", "conda", "rye", "hatch"],
+]
 
 const runner: Unwrap = ({ args }) => anyRest(args)
 const projectRunner: Unwrap = ({ args }) => {
@@ -82,6 +85,19 @@ const archive: Unwrap = ({ args }) =>
     ...valuesAfter(args, ["--to-command", "--use-compress-program", "-I", "--rsh-command", "--info-script", "-F"]),
     ...valuesAfter(args, ["--checkpoint-action"]).map((action) => action.replace(/^exec=/, "")),
   ].map(script)
+
+/** Options whose value a program gives to a shell. */
+const withOption =
+  (...names: ReadonlyArray<string>): Unwrap =>
+  ({ args }) =>
+    valuesAfter(args, names).map(script)
+
+/** `vim -c '!rm x'`, `vim '+!rm x'`. */
+const editor: Unwrap = ({ args }) =>
+  [...valuesAfter(args, ["-c", "--cmd"]), ...args.flatMap((word) => (word.startsWith("+") ? [word.slice(1)] : []))]
+    .map((command) => /^:?\s*!(.+)$/.exec(command)?.[1])
+    .filter((text) => text !== undefined)
+    .map(script)
 
 const npm: Unwrap = ({ program, args }) => {
   const isRun = program === "npx" || program === "bunx" || ["exec", "x", "dlx"].includes(args[0] ?? "")
@@ -106,6 +122,7 @@ export const otherWrappers: Readonly<Record<string, Unwrap>> = {
   sg: commandOption,
   flock: lock,
   parallel: texts,
+  mosh: texts,
   ssh: texts,
   hyperfine: texts,
   concurrently: texts,
@@ -116,9 +133,16 @@ export const otherWrappers: Readonly<Record<string, Unwrap>> = {
   podman: container,
   nerdctl: container,
   kubectl: container,
+  ctr: container,
   tar: archive,
   gtar: archive,
   bsdtar: archive,
+  "nix-shell": withOption("--run", "--command"),
+  vagrant: withOption("-c", "--command"),
+  rsync: withOption("-e", "--rsh"),
+  man: withOption("-P", "--pager"),
+  rg: withOption("--pre"),
+  ...Object.fromEntries(["vim", "vi", "nvim", "ex", "view"].map((name) => [name, editor])),
   npm,
   npx: npm,
   pnpm: npm,

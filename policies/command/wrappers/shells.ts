@@ -2,10 +2,11 @@
 import type { Call } from "#policies/command/shell/call.ts"
 import { hole } from "#policies/command/shell/marks.ts"
 import type { Inner, Unwrap } from "#policies/command/wrappers/inner.ts"
-import { script } from "#policies/command/wrappers/inner.ts"
+import { script, valuesAfter } from "#policies/command/wrappers/inner.ts"
 
 export const shells: ReadonlySet<string> = new Set([
   ...["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh", "hush", "yash", "posh"],
+  ...["nu", "xonsh", "elvish", "osh"],
 ])
 
 const optionsWithValue = new Set(["--rcfile", "--init-file", "-o", "+o", "-O", "+O"])
@@ -66,10 +67,22 @@ const trapped: Unwrap = ({ args }) => {
 const sourced: Unwrap = ({ args: [file], input }) =>
   file !== undefined && /^\/dev\/(?:stdin|fd\/0)$/.test(file) && input.kind !== "text" ? [script(hole)] : []
 
+/** For each line, or so many of them: `mapfile -C 'rm' -c 1`. */
+const callback: Unwrap = ({ args }) => valuesAfter(args, ["-C"]).map(script)
+
+/** Where the shell takes a word for the name of a variable, or for a sum, it runs what stands in its brackets: `let 'a[$(rm x)]'`. */
+const subscripts: Unwrap = ({ args }) =>
+  args
+    .filter((word) => /\[.*(?:\$\(|`)/s.test(word))
+    .map((word): Inner => ({ kind: "script", text: `(( ${word} ))`, doubtful: true }))
+
 export const shellWrappers: Readonly<Record<string, Unwrap>> = {
   ...Object.fromEntries([...shells].map((name) => [name, inShell])),
   eval: evaluated,
   trap: trapped,
   ".": sourced,
   source: sourced,
+  mapfile: callback,
+  readarray: callback,
+  ...Object.fromEntries(["let", "test", "[", "printf", "read", "unset"].map((name) => [name, subscripts])),
 }

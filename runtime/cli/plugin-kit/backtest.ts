@@ -48,7 +48,9 @@ const table = ({ candidate, asked, agreed, changes, faults, skipped, refusalsCha
   return [
     `${candidate.name} ${candidate.version} (${candidate.digest})`,
     "",
-    ...(changes.length === 0 ? ["Nothing would change."] : lines),
+    ...(changes.length > 0
+      ? lines
+      : [asked > 0 ? "Nothing would change." : "There was nothing that it could be asked."]),
     "",
     `Asked ${asked}: ${agreed} agree, ${changes.length} would change, ${refusalsChanged} of them refusals of a guard; ${faults} faults.`,
     `Passed over: ${skipped.otherQuestions} on other questions, ${skipped.incomplete} recorded in part, ${skipped.otherForm} of another form, ${skipped.withIo} that took input or output.`,

@@ -59,6 +59,10 @@ export const addKitCommands = (plugin: Command): void => {
     "ask the policies of a recorded decision again; 0 where all agrees",
   )
     .option("--policy <path>", "check this one alone: a folder or a package; else all, as they are installed")
+    .option(
+      "--input <file>",
+      "what the record does not hold of the question, as a JSON object: redacted, cut or withheld",
+    )
     .option("--setting <name=value...>", "settings that were granted then, where they were others than now")
     .addHelpText(
       "after",

@@ -2,7 +2,7 @@
 import { relative } from "node:path"
 import { Effect } from "effect"
 import { type Outcome, outcome, runCommand } from "#runtime/cli/outcome.ts"
-import { print } from "#runtime/cli/plugin/options.ts"
+import { print, unasked } from "#runtime/cli/plugin/options.ts"
 import { entryOf, type Language } from "#runtime/plugin-host/kit/folder.ts"
 import { linkService, newPolicy as write } from "#runtime/plugin-host/kit/new-policy.ts"
 
@@ -26,6 +26,7 @@ export const newPolicy = (folder: string, options: NewOptions): Promise<Outcome>
         "  npm test",
         "",
         `The policy is ${entryOf[written.language]}; what it has to answer is in cases.`,
+        ...unasked([options.hook]),
       ].join("\n")
       yield* print(options, { ...written, linked }, text)
       return outcome.done

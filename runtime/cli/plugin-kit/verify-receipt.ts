@@ -1,4 +1,5 @@
 /** `svc plugin verify-receipt`. */
+import { readFile } from "node:fs/promises"
 import { Effect } from "effect"
 import { settingsFor } from "#runtime/cli/options.ts"
 import { type Outcome, outcome, runCommand } from "#runtime/cli/outcome.ts"
@@ -6,12 +7,14 @@ import { print } from "#runtime/cli/plugin/options.ts"
 import { settingsGranted } from "#runtime/cli/plugin-kit/granted.ts"
 import { type RecordOptions, recordsFor } from "#runtime/cli/plugin-kit/records.ts"
 import { openCandidate } from "#runtime/plugin-host/kit/candidate.ts"
-import { kitFailed } from "#runtime/plugin-host/kit/failed.ts"
+import { kitFailed, whileDoing } from "#runtime/plugin-host/kit/failed.ts"
+import { isObject } from "#runtime/plugin-host/kit/folder.ts"
 import {
   verifyReceipt as check,
   type Receipt,
   type ReceiptCheck,
   receiptsIn,
+  withInput,
 } from "#runtime/plugin-host/kit/receipt.ts"
 import type { Recorded } from "#runtime/plugin-host/kit/recorded.ts"
 import { homeOf } from "#runtime/plugin-host/packages/home.ts"
@@ -22,6 +25,7 @@ import { folderOf, storedOf } from "#runtime/plugin-host/packages/store.ts"
 interface ReceiptOptions extends RecordOptions {
   readonly policy?: string
   readonly setting?: ReadonlyArray<string>
+  readonly input?: string
   readonly json?: boolean
 }
 
@@ -30,8 +34,9 @@ export const verifyReceipt = (run: string, sequence: string, options: ReceiptOpt
     Effect.gen(function* () {
       const given = yield* settingsIn(options.setting ?? [])
       const records = yield* recordsFor({ ...options, run })
-      const record = records.find((each) => String(each.sequence) === sequence)
-      if (record === undefined) return yield* kitFailed(`There is no policy decision ${sequence} of the run ${run}.`)
+      const found = records.find((each) => String(each.sequence) === sequence)
+      if (found === undefined) return yield* kitFailed(`There is no policy decision ${sequence} of the run ${run}.`)
+      const record = options.input === undefined ? found : yield* completed(found, options.input)
       const receipts = receiptsIn(record)
       if (receipts.length === 0) {
         return yield* kitFailed(
@@ -64,6 +69,21 @@ const settingsIn = (given: ReadonlyArray<string>) =>
     }),
     (pairs): Config => new Map(pairs),
   )
+
+/** With what the record does not hold, out of a file. */
+const completed = Effect.fnUntraced(function* (record: Recorded, file: string) {
+  const text = yield* Effect.tryPromise({
+    try: () => readFile(file, "utf8"),
+    catch: whileDoing(`${file} cannot be read`),
+  })
+  const given = yield* Effect.try({ try: (): unknown => JSON.parse(text), catch: whileDoing(file) })
+  if (!isObject(given)) return yield* kitFailed(`${file}: expected an object with members of the question.`)
+  const whole = withInput(record, given)
+  if (whole !== undefined) return whole
+  return yield* kitFailed(
+    `With ${file} it is not the question that was asked: its digest is not ${record.decision.input_hash}.`,
+  )
+})
 
 const checkAt = Effect.fnUntraced(function* (
   path: string,

@@ -137,6 +137,45 @@ describe("svc plugin", () => {
     expect((await here("inspect", "guard")).out).toMatch(/waiting +1\.1\.0/)
   })
 
+  it("says where another version is older, or of other hands", async () => {
+    const source = pack("signed", { version: "2.0.0" })
+    const { value } = await json("sign", source, "--key", path("key.pem"), "--create")
+    await here("trust", value.public_key)
+    expect((await here("install", source)).out).not.toMatch(/older|signed by key/)
+    expect((await here("install", source)).out).not.toMatch(/older|signed by key/)
+    const { exit, out } = await here("install", pack("older", { version: "1.0.0" }), "--allow-unsigned")
+    expect(exit).toBe(0)
+    expect(out).toContain("It is older than 2.0.0")
+    expect(out).toContain(`It is not signed; version 2.0.0 was signed by key ${value.key_id}.`)
+    const other = pack("other", { version: "2.1.0" })
+    const by = await json("sign", other, "--key", path("other.pem"), "--create")
+    await here("trust", by.value.public_key)
+    await here("install", source)
+    expect((await here("install", other)).out).toContain(
+      `It is signed by key ${by.value.key_id}; version 2.0.0 was signed by key ${value.key_id}.`,
+    )
+  })
+
+  it("says where nothing asks a policy", async () => {
+    const idle = pack("idle", { svc: { hooks: { "edge.request": "answer" } } })
+    expect((await here("validate", idle)).out).toContain("does not ask edge.request yet")
+    expect((await here("install", idle, "--allow-unsigned")).out).toContain("does not ask edge.request yet")
+    expect(await here("doctor")).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining("does not ask edge.request yet"),
+    })
+    expect((await here("validate", pack("guard"))).out).not.toContain("yet")
+  })
+
+  it("says which file is not what it was taken for", async () => {
+    writeFileSync(path("notes.txt"), "not a key, not a package")
+    expect((await here("install", path("notes.txt"))).err).toMatch(/notes\.txt: It is not a ZIP/)
+    const source = pack("guard")
+    expect((await here("sign", source, "--key", path("notes.txt"))).err).toMatch(
+      /notes\.txt: it is not a private key in PEM/,
+    )
+  })
+
   it("tells every problem of a manifest, as text and as JSON", async () => {
     const broken = pack("broken", { version: "1", svc: { abi: 7 } })
     const { exit, value } = await json("validate", broken)

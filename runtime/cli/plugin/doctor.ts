@@ -1,7 +1,7 @@
 /** `svc plugin doctor`: looks at all that is installed, says what to do, changes nothing. */
 import { Effect } from "effect"
 import { type Outcome, outcome, runCommand } from "#runtime/cli/outcome.ts"
-import { homeFor, type PluginOptions, print } from "#runtime/cli/plugin/options.ts"
+import { homeFor, type PluginOptions, print, unasked } from "#runtime/cli/plugin/options.ts"
 import { type Inspection, inspectAll } from "#runtime/plugin-host/packages/inspection.ts"
 import { readTrust } from "#runtime/plugin-host/packages/trust.ts"
 
@@ -29,7 +29,8 @@ export const doctor = (options: PluginOptions): Promise<Outcome> =>
 
 const labels = { ok: "ok     ", warning: "warning", failed: "FAILED " } as const
 
-const findingOf = ({ name, version, state, signature, problem, pending }: Inspection): Finding => {
+const findingOf = ({ name, version, state, signature, problem, pending, questions }: Inspection): Finding => {
+  const [idle] = unasked(questions)
   const about = `${name} ${version}`
   switch (state) {
     case "refused":
@@ -43,6 +44,7 @@ const findingOf = ({ name, version, state, signature, problem, pending }: Inspec
     case "disabled":
       return { status: "ok", name: about, detail: "disabled" }
     case "enabled":
+      if (idle !== undefined) return { status: "warning", name: about, detail: idle }
       return signature === "unsigned"
         ? { status: "warning", name: about, detail: "It runs without a signature, as it was accepted." }
         : { status: "ok", name: about, detail: signature }

@@ -1,7 +1,8 @@
 /** `svc plugin install`. */
 import { Effect } from "effect"
+import { lt } from "semver"
 import { type Outcome, outcome, runCommand } from "#runtime/cli/outcome.ts"
-import { atOnce, homeFor, type PluginOptions, print } from "#runtime/cli/plugin/options.ts"
+import { atOnce, homeFor, type PluginOptions, print, unasked } from "#runtime/cli/plugin/options.ts"
 import { type InstallOutcome, install as installPackage } from "#runtime/plugin-host/packages/installed.ts"
 import { compare } from "#runtime/plugin-host/packages/permissions.ts"
 
@@ -36,8 +37,28 @@ const answerOf = (installed: InstallOutcome) => ({
   pending: installed.entry.pending?.version ?? null,
   missing: waitsFor(installed),
   signature: installed.verdict,
+  replaces: installed.unchanged ? null : (installed.before?.version ?? null),
+  signer_before: installed.before?.signer ?? null,
   unchanged: installed.unchanged,
 })
+
+/** What an operator may not expect of another version: that it is an older one, or of other hands. */
+const surprises = ({
+  entry: { active, pending },
+  before,
+  verdict,
+  unchanged,
+}: InstallOutcome): ReadonlyArray<string> => {
+  const version = (pending ?? active)?.version
+  if (unchanged || before === null || version === undefined) return []
+  const hands = verdict.keyId === null ? "is not signed" : `is signed by key ${verdict.keyId}`
+  return [
+    ...(lt(version, before.version) ? [`It is older than ${before.version}, which was installed before.`] : []),
+    ...(before.signer !== null && before.signer !== verdict.keyId
+      ? [`It ${hands}; version ${before.version} was signed by key ${before.signer}.`]
+      : []),
+  ]
+}
 
 const textOf = (installed: InstallOutcome): string => {
   const { name, entry, verdict, unchanged } = installed
@@ -48,9 +69,11 @@ const textOf = (installed: InstallOutcome): string => {
       ...missing.map((permission) => `  + ${permission}`),
       entry.active === null ? "No version of it runs." : `Version ${entry.active.version} stays.`,
       `Grant it with: svc plugin grant ${name}`,
+      ...surprises(installed),
     ].join("\n")
   }
   if (unchanged) return `${name} ${entry.active?.version} is installed already.`
   const state = entry.enabled ? atOnce : `It is disabled: svc plugin enable ${name}`
-  return `${name} ${entry.active?.version} is installed (${verdict.state}). ${state}`
+  const done = `${name} ${entry.active?.version} is installed (${verdict.state}). ${state}`
+  return [done, ...surprises(installed), ...unasked(entry.active?.hooks ?? [])].join("\n")
 }

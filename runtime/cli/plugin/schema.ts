@@ -1,7 +1,7 @@
 /** `svc plugin schema`. */
 import { Effect } from "effect"
 import { questionSchema } from "#core/hook.ts"
-import { questionNamed, questions } from "#policies/questions.ts"
+import { notYetAsked, questionNamed, questions } from "#policies/questions.ts"
 import { type Outcome, outcome, runCommand, say } from "#runtime/cli/outcome.ts"
 import { type PluginOptions, print } from "#runtime/cli/plugin/options.ts"
 import { manifestJsonSchema } from "#runtime/plugin-host/packages/manifest-schema.ts"
@@ -14,8 +14,16 @@ export const schema = (name: string | undefined, options: PluginOptions): Promis
   runCommand(
     Effect.gen(function* () {
       if (name === undefined) {
-        const all = questions.map(({ name, kind, summary }) => ({ name, kind, summary }))
-        const lines = all.map((each) => `${each.name.padEnd(16)}  ${each.kind.padEnd(6)}  ${each.summary}`)
+        const all = questions.map(({ name, kind, summary }) => ({
+          name,
+          kind,
+          summary,
+          asked: !notYetAsked.includes(name),
+        }))
+        const lines = all.map(
+          (each) =>
+            `${each.name.padEnd(16)}  ${each.kind.padEnd(6)}  ${each.summary}${each.asked ? "" : " (Not yet asked.)"}`,
+        )
         yield* print(options, all, lines.join("\n"))
         return outcome.done
       }

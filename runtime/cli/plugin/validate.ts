@@ -1,7 +1,7 @@
 /** `svc plugin validate`: what would be refused when it is installed, all of it that can be seen at once. */
 import { Effect } from "effect"
 import { type Outcome, outcome, runCommand } from "#runtime/cli/outcome.ts"
-import { homeFor, listed, type PluginOptions, print } from "#runtime/cli/plugin/options.ts"
+import { homeFor, listed, type PluginOptions, print, unasked } from "#runtime/cli/plugin/options.ts"
 import { examine } from "#runtime/plugin-host/packages/installed.ts"
 import { namesOf } from "#runtime/plugin-host/packages/permissions.ts"
 import type { PackageRefused } from "#runtime/plugin-host/packages/refused.ts"
@@ -29,6 +29,7 @@ export const validate = (path: string, options: PluginOptions): Promise<Outcome>
               `  asks for   ${listed(answer.permissions)}`,
               `  signature  ${verdict.state}: ${verdict.detail}`,
               `  module     ${wasm.length} bytes, sha256:${manifest.sha256}`,
+              ...unasked(answer.questions),
             ].join("\n")
             return Effect.as(print(options, answer, text), outcome.done)
           },

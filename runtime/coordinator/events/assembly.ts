@@ -16,6 +16,7 @@ import {
   AssemblyScribeCompleted,
   AssemblyScribeStarted,
   AssemblyStarted,
+  IntegrationConflictAutoResolved,
   RaiBlocked,
 } from "#core/run/events/assembly.ts"
 import { CoordinatorRecovered } from "#core/run/events/coordinator.ts"
@@ -36,6 +37,13 @@ const integrated = (state: CoordinatorState) => ({
   workPlanId: planOf(state).workPlanId,
   integrationBranch: integrationBranch(state.run.runId),
 })
+
+/** Of the child whose work counts. */
+const branchOf = (state: CoordinatorState, subtaskId: number): string => {
+  const subtask = planOf(state).subtasks.find((each) => each.subtaskId === subtaskId)
+  const runId = subtask === undefined ? undefined : lastAttempt(subtask)?.childRunId
+  return runId === undefined ? "" : `svc/${runId}`
+}
 
 /** What a person can do about a subtask that cannot be assembled. */
 const guidance = ({ status }: Subtask): string => {
@@ -103,19 +111,24 @@ export const assemblyEvents = {
     ]
   },
 
+  ConflictSettled: ({ before, change: { subtaskId, files } }: Told<"ConflictSettled">) => [
+    IntegrationConflictAutoResolved.of({
+      workPlanId: planOf(before).workPlanId,
+      conflictingBranch: branchOf(before, subtaskId),
+      conflictingFiles: files,
+      strategy: "accept_child",
+    }),
+  ],
+
   Integrated: ({ after }: Told<"Integrated">) => (planOf(after).assembly.hasChanges ? [] : [scribeStarted(after)]),
 
   IntegrationConflicted: ({ before, change: { subtaskId, files, final } }: Told<"IntegrationConflicted">) => {
-    const { workPlanId, subtasks } = planOf(before)
-    const subtask = subtasks.find((each) => each.subtaskId === subtaskId)
-    const runId = subtask === undefined ? undefined : lastAttempt(subtask)?.childRunId
     return [
       MergeConflicted.of({
-        workPlanId,
+        ...integrated(before),
         reason: final ? "overlapping_changes_again" : "overlapping_changes",
-        conflictingBranch: runId === undefined ? "" : `svc/${runId}`,
+        conflictingBranch: branchOf(before, subtaskId),
         conflictingFiles: files,
-        integrationBranch: integrationBranch(before.run.runId),
       }),
     ]
   },

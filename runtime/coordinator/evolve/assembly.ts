@@ -60,6 +60,9 @@ export const assemblySteps = {
   AssemblyBlocked: (state: CoordinatorState, { reason }: ChangeOf<"AssemblyBlocked">) =>
     withPlan(state, { status: "assembly_blocked", statusReason: reason }),
 
+  /** It is told, and nothing else: the integration goes on. */
+  ConflictSettled: (state: CoordinatorState) => state,
+
   Integrated: (state: CoordinatorState, { commit, treeHash, hasChanges }: ChangeOf<"Integrated">) => {
     const { subtasks } = planOf(state)
     const integrated = withAssembly(hasChanges ? onward(state) : atStage(state, "scribe"), {

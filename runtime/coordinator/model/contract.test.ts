@@ -4,6 +4,7 @@ import { describe } from "vitest"
 import type { NewEvent } from "#core/event.ts"
 import { EventLog } from "#core/event-log.ts"
 import { Hooks, hooksOf } from "#core/hook.ts"
+import { cutLine } from "#core/ports/checkouts.ts"
 import { Models } from "#core/ports/models.ts"
 import { type Refusal, refuse } from "#core/refusal.ts"
 import { DatabaseUnavailable } from "#core/sql.ts"
@@ -205,6 +206,31 @@ describe("the responsible-AI pass", () => {
       told.length = 0
       expect(yield* pass("hm", "hm")).toEqual({ _tag: "Blocked", reason: "unparseable_after_reask" })
       expect(told.map(({ type }) => type)).toEqual(["run.rai_error", "rai.verdict"])
+    }),
+  )
+})
+
+describe("a change that was cut", () => {
+  const diff = `+a${cutLine(2)}`
+  const beginning = "The change is so long that only its beginning was read."
+
+  it.effect("is not green, and the log says why", () =>
+    Effect.gen(function* () {
+      told.length = 0
+      const passed = yield* gate(raiGate(whole, { diff, files: [] }), ["Fine.\nVERDICT: GREEN"])
+      expect(passed).toMatchObject({ _tag: "Passed", verdict: "yellow", summary: `${beginning} Fine.` })
+      expect(told.map(({ payload }) => JSON.parse(payload))).toMatchObject([
+        { verdict: "yellow", rationale: `${beginning} Fine.` },
+      ])
+      expect(yield* gate(raiGate(whole, { diff, files: [] }), ["VERDICT: RED"])).toMatchObject({ _tag: "Blocked" })
+    }),
+  )
+
+  it.effect("is remarked on by the critique", () =>
+    Effect.gen(function* () {
+      const critique = (said: Said) => gate(critiqueGate(whole, { diff }), [said])
+      expect(yield* critique("Good.\nVERDICT: APPROVE")).toMatchObject({ summary: `${beginning}\n\nGood.` })
+      expect(yield* critique("VERDICT: REQUEST_CHANGES")).toMatchObject({ _tag: "Rejected", summary: beginning })
     }),
   )
 })

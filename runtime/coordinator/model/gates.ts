@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { EventLog } from "#core/event-log.ts"
 import { Hooks } from "#core/hook.ts"
 import { subStreamId } from "#core/ids.ts"
-import type { FileChange } from "#core/ports/checkouts.ts"
+import { type FileChange, isCut } from "#core/ports/checkouts.ts"
 import { redact } from "#core/redaction.ts"
 import { RaiError, RaiVerdict } from "#core/run/events/run.ts"
 import { AgentMessage } from "#core/run/events/turn.ts"
@@ -15,7 +15,7 @@ import { prompt } from "#runtime/coordinator/model/prompt.ts"
 import { critiqueAnswer, critiqueIn, raiGateAnswer, reviewQuestion } from "#runtime/coordinator/model/reviews.ts"
 import type { CoordinatorState } from "#runtime/coordinator/state.ts"
 import { WorldFailed } from "#runtime/coordinator/world.ts"
-import { partsOf } from "#runtime/runs/rai-review.ts"
+import { asFarAsRead, onlyBeginning, partsOf } from "#runtime/runs/rai-review.ts"
 
 /** What would be merged. */
 export interface WholeChange {
@@ -71,19 +71,19 @@ export const raiGate = Effect.fn("coordinator.raiGate")(function* (
   while (true) {
     const ask = { runId, workPlanId, treeHash: assembly.treeHash, files: changed, diff, replies: [...replies] }
     const answer = yield* hooks.ask(raiReview, ask, { runId }).pipe(Effect.mapError(away))
-    const gate = raiGateAnswer(answer)
-    if (gate === undefined || answer.verdict === "ask_reviewer") {
+    if (answer.verdict === "ask_reviewer") {
       const reviewer = { purpose: "rai", agentName: "Rai", system: prompt("rai"), stream: "rai" } as const
       replies.push(worst(yield* askReviewer(state, reviewer, diff, replies.length)))
       continue
     }
-    const verdict = RaiVerdict.of({ verdict: answer.verdict, runId, rationale: redact(answer.rationale) })
+    const said = asFarAsRead(answer.verdict, answer.rationale, diff)
+    const verdict = RaiVerdict.of({ verdict: said.verdict, runId, rationale: redact(said.rationale) })
     const unreadable = answer.reason === "unparseable_after_reask"
     yield* log.append(subStreamId(runId, "rai"), [verdict]).pipe(Effect.mapError(away))
     yield* log
       .append(runId, unreadable ? [RaiError.of({ reason: "unparseable_after_reask" }), verdict] : [verdict])
       .pipe(Effect.mapError(away))
-    return gate
+    return raiGateAnswer({ ...answer, ...said })
   }
 })
 
@@ -111,5 +111,6 @@ export const critiqueGate = Effect.fn("coordinator.critiqueGate")(function* (
     replies = yield* askReviewer(state, reviewer, diff, round)
     if (replies.every((reply) => critiqueIn(reply) !== undefined)) break
   }
-  return critiqueAnswer(replies.find((reply) => critiqueIn(reply) === "request_changes") ?? replies.join("\n\n"))
+  const reply = replies.find((each) => critiqueIn(each) === "request_changes") ?? replies.join("\n\n")
+  return critiqueAnswer(isCut(diff) ? `${onlyBeginning}\n\n${reply}` : reply)
 })

@@ -1,5 +1,6 @@
 /** The contracts of the reviewers of an assembly: what they are asked, and what their answers come to. */
 import type { RaiAnswer } from "#policies/rai/model.ts"
+import type { Verdict } from "#policies/rai/verdict.ts"
 import { envelope } from "#runtime/coordinator/model/prompt.ts"
 import type { GateAnswer } from "#runtime/coordinator/outcome.ts"
 import type { CoordinatorState } from "#runtime/coordinator/state.ts"
@@ -45,11 +46,13 @@ export const critiqueAnswer = (reply: string): GateAnswer => {
     : { _tag: "Passed", verdict, summary }
 }
 
-/** What the responsible-AI pass over the whole comes to. Undefined: the reviewer has to be asked (again). */
-export const raiGateAnswer = ({ verdict, rationale, reason }: RaiAnswer): GateAnswer | undefined => {
+/** What the responsible-AI pass over the whole comes to. */
+export const raiGateAnswer = ({
+  verdict,
+  rationale,
+  reason,
+}: Omit<RaiAnswer, "verdict"> & { readonly verdict: Verdict }): GateAnswer => {
   switch (verdict) {
-    case "ask_reviewer":
-      return undefined
     case "green":
     case "yellow":
       return { _tag: "Passed", verdict, summary: rationale }

@@ -37,7 +37,7 @@ export const fakeWorld = (more: Partial<FakeWorld> = {}): FakeWorld => ({
   awayOnce: undefined,
   refusedOnce: undefined,
   gate: () => ({ _tag: "Passed", verdict: "green", summary: "" }),
-  integration: () => ({ _tag: "Integrated", commit: "c1", treeHash: "t1", hasChanges: true }),
+  integration: () => ({ _tag: "Integrated", commit: "c1", treeHash: "t1", hasChanges: true, settled: [] }),
   merge: (commit) => ({ _tag: "Merged", commit }),
   before: () => Effect.void,
   edges: [],

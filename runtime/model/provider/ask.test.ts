@@ -97,11 +97,11 @@ describe.each(names)("%s", (name) => {
   it.live("streams a text in parts and says what it used", () =>
     Effect.gen(function* () {
       const { server, stream } = yield* asked(name, () => ({
-        text: "In a.txt there is nothing: ∅.",
+        text: "In a.txt there is nothing: \0.",
         usage: { input: 40, output: 9 },
       }))
       const parts = yield* Stream.runCollect(stream)
-      expect(textOf(parts)).toBe("In a.txt there is nothing: ∅.")
+      expect(textOf(parts)).toBe("In a.txt there is nothing: \ufffd.")
       expect(parts.filter(({ kind }) => kind === "text").length).toBeGreaterThan(2)
       expect(endOf(parts)).toMatchObject({
         reason: "stop",
@@ -229,6 +229,9 @@ describe.each(names)("%s", (name) => {
   )
 })
 
+/** What a wrong address answers with. */
+const page: FailedReply = { status: 200, body: "<html>Welcome</html>", headers: { "content-type": "text/html" } }
+
 describe("failures", () => {
   const cases: ReadonlyArray<readonly [Name, FailedReply, string, boolean]> = [
     ["chat completions", fails(401, "invalid_api_key"), "Authorization", false],
@@ -260,6 +263,11 @@ describe("failures", () => {
       false,
     ],
     ["chat completions", fails(400, "content_filter"), "Refused", false],
+    ["chat completions", page, "Configuration", false],
+    ["responses", page, "Configuration", false],
+    ["anthropic", page, "Configuration", false],
+    ["chat completions", fails(200, "invalid_api_key"), "Authorization", false],
+    ["chat completions", fails(200, "something_else"), "Configuration", false],
     ["chat completions", fails(400, "something_else"), "Configuration", false],
     [
       "chat completions",

@@ -33,6 +33,25 @@ it.each([
   expect(problemOf(body).codes).toEqual(codes)
 })
 
+/** As servers answer that people run, each in its own way. */
+it.each([
+  [
+    404,
+    { object: "error", message: "The model `qwen2.5-coder` does not exist.", type: "NotFoundError" },
+    "UnavailableModel",
+  ],
+  [404, { error: { message: "model 'llama3.1:8b' not found", type: "api_error" } }, "UnavailableModel"],
+  [400, { error: { message: "foo/bar is not a valid model ID", code: 400 } }, "UnavailableModel"],
+  [400, { error: { message: "The model is busy. No page was not found" } }, "Configuration"],
+  [400, [{ error: { message: "API key not valid. Please pass a valid API key." } }], "Authorization"],
+  [400, { error: { message: "gemma:2b does not support tools", type: "api_error" } }, "Configuration"],
+  [400, { error: { message: "what is this?", type: "api_error" } }, "Configuration"],
+  [500, { error: { message: "it broke", type: "api_error" } }, "ProviderUnavailable"],
+])("%s %j is %s", (statusCode, body, kind) => {
+  const error = Object.assign(new Error("no"), { statusCode, responseBody: JSON.stringify(body) })
+  expect(faultOf("p", error, now).failed.kind).toBe(kind)
+})
+
 it.each([undefined, null, 7, "text", {}, [], new Error("sk-0123456789abcdef"), new TypeError("fetch failed")])(
   "%o fails by name, and does not show itself",
   (error) => {

@@ -1,6 +1,7 @@
 /** Every way in which an exchange with a provider fails, as one of the named failures. */
 import { Data } from "effect"
 import { ModelFailed, type modelFailureKinds } from "#core/wire/model.ts"
+import { NoStream } from "#runtime/model/provider/no-stream.ts"
 import { type Problem, problemOf } from "#runtime/model/provider/problem.ts"
 
 export interface ProviderFault {
@@ -22,6 +23,8 @@ interface Meaning {
 
 const meaning = (kind: Kind, says: string, retryable = false): Meaning => ({ kind, says, retryable })
 
+const ownError = meaning("ProviderUnavailable", "an error of its own", true)
+
 /** What is said means more than the status: the first that fits, by codes and text together. */
 const sayings: ReadonlyArray<readonly [form: RegExp, meaning: Meaning]> = [
   [
@@ -42,14 +45,19 @@ const sayings: ReadonlyArray<readonly [form: RegExp, meaning: Meaning]> = [
     meaning("ProviderUnavailable", "it is overloaded", true),
   ],
   [
-    /model_not_found|model_not_supported|deploymentnotfound|invalid_model|model(?: id)?[^.]{0,120}(?:does not exist|not found|not available|is not supported)|not_found_error model/,
+    // a dot that ends no sentence is part of the model's name
+    /model_not_found|model_not_supported|deploymentnotfound|invalid_model|model(?: id)?(?:[^.]|\.(?! )){0,120}(?:does not exist|not found|not available|is not supported)|not a valid model|not_found_error model/,
     meaning("UnavailableModel", "it does not have the model"),
   ],
   [
-    /invalid_api_key|authentication_error|permission_error|invalid x-api-key/,
+    /invalid_api_key|authentication_error|permission_error|invalid x-api-key|api key not valid|(?:invalid|incorrect) api key/,
     meaning("Authorization", "it refused the credential"),
   ],
-  [/server_error|api_error|internal_error|timeout_error/, meaning("ProviderUnavailable", "an error of its own", true)],
+  [
+    /does not support tools|tool choice requires|tools? (?:use|calling) is not supported/,
+    meaning("Configuration", "the model cannot call tools there"),
+  ],
+  [/server_error|api_error|internal_error|timeout_error/, ownError],
   [/invalid_request_error|invalid_prompt/, meaning("Configuration", "it does not understand the request")],
 ]
 
@@ -61,7 +69,7 @@ const byStatus = (status: number): Meaning => {
     return meaning("ProviderUnavailable", "it was not ready", true)
   if (status === 413) return meaning("TooLong", "the request is larger than it accepts")
   if (status === 429) return meaning("RateLimited", "too many requests", true)
-  if (status >= 500) return meaning("ProviderUnavailable", "an error of its own", true)
+  if (status >= 500) return ownError
   if (status >= 300 && status < 400)
     return meaning("Configuration", "a redirect, which is not followed; is the base URL right?")
   return meaning("Configuration", "it does not understand the request")
@@ -77,7 +85,8 @@ const meaningOf = (status: number | undefined, { codes, text }: Problem): Meanin
   if (status === undefined) return found ?? meaning("ProviderUnavailable", "the stream broke", true)
   // an error of the server is worth another try, unless it says that none will help
   if (status >= 500 && found?.kind !== "TooLong" && found?.kind !== "Refused") return byStatus(status)
-  return found ?? byStatus(status)
+  // some call every error so, also what the client did wrong
+  return found === undefined || found === ownError ? byStatus(status) : found
 }
 
 const fault = (provider: string, { kind, says, retryable }: Meaning, detail = "", retryAfter: number | null = null) =>
@@ -96,6 +105,8 @@ export const faultOf = (provider: string, error: unknown, now: number): AttemptF
     const details = [String(status), problem.codes[0], requestId(headers)].filter((detail) => detail !== undefined)
     return fault(provider, meaningOf(status, problem), ` (${details.join(", ")})`, retryAfterOf(headers, now))
   }
+  const other = noStreamIn(error)
+  if (other !== undefined) return fault(provider, meaningOfOther(other))
   const cause = causeOf(error)
   if (cause === "AnswerTooLarge") return fault(provider, meaning("ProviderUnavailable", "its answer is too large"))
   if (status === undefined && (cause !== undefined || nameIn(error) === "AI_APICallError")) {
@@ -105,6 +116,23 @@ export const faultOf = (provider: string, error: unknown, now: number): AttemptF
   if (cause !== undefined || !isPlain(error)) return brokenStream(provider)
   const problem = problemOf(error)
   return fault(provider, meaningOf(undefined, problem), problem.codes[0] === undefined ? "" : ` (${problem.codes[0]})`)
+}
+
+/** An error may come with the status of a success; anything else is the page of something that is no provider. */
+const meaningOfOther = ({ contentType, body }: NoStream): Meaning => {
+  const { codes, text } = problemOf(body)
+  const said = `${codes.join(" ").toLowerCase()} ${text}`
+  const found = contentType === "application/json" ? sayings.find(([form]) => form.test(said))?.[1] : undefined
+  return found ?? meaning("Configuration", `it answers with ${contentType} instead of a stream: check the base URL`)
+}
+
+const noStreamIn = (error: unknown): NoStream | undefined => {
+  let current = error
+  for (let depth = 0; depth < 8 && current instanceof Error; depth++) {
+    if (current instanceof NoStream) return current
+    current = current.cause
+  }
+  return undefined
 }
 
 /** An answer that ends too early, or is not what it should be. */

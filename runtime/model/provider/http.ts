@@ -4,6 +4,7 @@
  * request.
  */
 import { Effect, type Scope } from "effect"
+import { refuseOthers } from "#runtime/model/provider/no-stream.ts"
 
 /** Bytes of one answer, decompressed. */
 const maxAnswer = 67_108_864
@@ -41,11 +42,13 @@ const open = async () => {
       dispatcher: agent,
     })
     const { status, statusText } = answer
-    return new Response(answer.body?.pipeThrough(bounded()) ?? null, {
+    const response = new Response(answer.body?.pipeThrough(bounded()) ?? null, {
       status,
       statusText,
       headers: [...answer.headers],
     })
+    // what is sent asks for a stream; what is only looked at is a list
+    return init?.method === "POST" ? refuseOthers(response) : response
   }
   return { agent, fetch: send }
 }

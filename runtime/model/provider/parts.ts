@@ -34,7 +34,8 @@ export const step = (answer: Answer, part: LanguageModelV4StreamPart, elapsed: n
     case "response-metadata":
       return parts({ ...answer, modelId: part.modelId ?? answer.modelId })
     case "text-delta":
-      return parts(first, part.delta === "" ? [] : [{ kind: "text", delta: part.delta }])
+      // nothing that texts are kept in takes a NUL
+      return parts(first, part.delta === "" ? [] : [{ kind: "text", delta: part.delta.replaceAll("\0", "\ufffd") }])
     case "reasoning-start":
     case "reasoning-delta":
     case "reasoning-end":

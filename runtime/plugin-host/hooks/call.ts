@@ -50,7 +50,12 @@ const outcomeOf = (
   exit: Option.Option<Exit.Exit<HookReply | undefined, HookFault>>,
   limit: Duration.Duration,
 ): Outcome => {
-  const faulted = (fault: HookFault): Outcome => ({ ...asked, _tag: "Faulted", fault, ...costOf(fault) })
+  const faulted = (fault: HookFault, cost = costOf(fault)): Outcome => ({
+    ...asked,
+    _tag: "Faulted",
+    fault: short(fault),
+    ...cost,
+  })
   if (Option.isNone(exit)) {
     return faulted(
       new HookFault({ reason: "timed_out", message: `It gave no answer in ${Duration.toMillis(limit)} ms.` }),
@@ -62,12 +67,7 @@ const outcomeOf = (
   if (reply === undefined || reply.noOpinion === true) return { ...asked, _tag: "Abstained", ...cost }
   const decoded = readAnswer(question, reply.answer)
   if (Result.isFailure(decoded)) {
-    return {
-      ...asked,
-      _tag: "Faulted",
-      ...cost,
-      fault: new HookFault({ reason: "bad_answer", message: decoded.failure }),
-    }
+    return faulted(new HookFault({ reason: "bad_answer", message: decoded.failure }), cost)
   }
   const answer = signed(question, decoded.success, asked.by.plugin)
   return { ...asked, _tag: "Answered", ...cost, answer, encoded: Schema.encodeUnknownSync(question.answer)(answer) }
@@ -92,10 +92,16 @@ const signed = (question: AnyQuestion, answer: unknown, plugin: string): unknown
 /** Characters of a fault's message that are kept. */
 const maxMessage = 500
 
+/** Of the plugin's making: it goes into logs, events, and the answer to whoever is refused. */
+const short = (fault: HookFault): HookFault =>
+  fault.message.length <= maxMessage
+    ? fault
+    : new HookFault({ reason: fault.reason, message: fault.message.slice(0, maxMessage) })
+
 const faultOf = (cause: Cause.Cause<HookFault>): HookFault => {
   const failure = Result.getOrUndefined(Cause.findError(cause))
   if (failure instanceof HookFault) return failure
-  return new HookFault({ reason: "threw", message: String(Cause.squash(cause)).slice(0, maxMessage) })
+  return new HookFault({ reason: "threw", message: String(Cause.squash(cause)) })
 }
 
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 1_000) / 1_000

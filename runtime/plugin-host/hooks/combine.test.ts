@@ -120,6 +120,16 @@ describe("a guard", () => {
     }),
   )
 
+  it.effect("tells the beginning of what a plugin says of its failure", () =>
+    Effect.gen(function* () {
+      const message = "much too long ".repeat(1_000)
+      const wordy = registered("wordy", () => Effect.fail(new HookFault({ reason: "threw", message, fuel: 7 })))
+      const { answer, outcomes } = yield* run(guard, [wordy])
+      expect(JSON.stringify(answer).length).toBeLessThan(1_000)
+      expect(outcomes).toMatchObject([{ fuel: 7, fault: { message: message.slice(0, 500) } }])
+    }),
+  )
+
   it.effect("asks all of them, also after a refusal", () =>
     Effect.gen(function* () {
       const handlers = names.map((name) => registered(name, behaviours[name]))

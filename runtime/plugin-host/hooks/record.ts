@@ -35,7 +35,7 @@ export const decisionEvents = (
 ): ReadonlyArray<NewEvent> => {
   const faults = outcomes.flatMap((outcome) => faultEvents(question, text, outcome))
   if (question.kind === "refine") return faults
-  const input: unknown = JSON.parse(text)
+  const input = keptOf(question, text, answer)
   const event = (complete: boolean) =>
     PolicyDecision.of({
       question: question.name,
@@ -54,7 +54,16 @@ export const decisionEvents = (
   return [...faults, keeps(whole, text) ? whole : event(false)]
 }
 
-/** Is the question still in the event as it was asked, or did redaction or the bound of a payload change it? */
+/** As JSON value. */
+const keptOf = (question: AnyQuestion, text: string, answer: unknown): unknown => {
+  const input: unknown = JSON.parse(text)
+  // both are decoded with the question's own schemas
+  const kept = question.kept as ((ask: unknown, answer: unknown) => unknown) | undefined
+  if (kept === undefined) return input
+  return Schema.encodeUnknownSync(question.ask)(kept(Schema.decodeUnknownSync(question.ask)(input), answer))
+}
+
+/** Is the question still in the event as it was asked, or did redaction, the bound of a payload or the question itself change it? */
 const keeps = ({ payload }: NewEvent, text: string): boolean => {
   const stored: { readonly input?: unknown } = JSON.parse(payload)
   return canonicalJson(stored.input) === text

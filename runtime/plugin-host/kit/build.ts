@@ -22,6 +22,7 @@ import { typesInAssemblyScript } from "#runtime/plugin-host/kit/question/assembl
 import { typesInTypeScript } from "#runtime/plugin-host/kit/question/typescript.ts"
 import { checkTypes, compileTypeScript } from "#runtime/plugin-host/kit/typescript/compile.ts"
 import type { ManifestWorld } from "#runtime/plugin-host/packages/manifest.ts"
+import { entryForm } from "#runtime/plugin-host/packages/manifest-schema.ts"
 import { admitPackage, manifestName, type Package, readPackage } from "#runtime/plugin-host/packages/package.ts"
 import { noPermissions, Permissions } from "#runtime/plugin-host/packages/permissions.ts"
 import { type Admitted, sha256Of } from "#runtime/plugin-host/wasm/admission.ts"
@@ -38,10 +39,12 @@ const ioLibrary = new URL("assemblyscript/io.as.txt", import.meta.url)
 
 export const buildPolicy = Effect.fn("buildPolicy")(function* (path: string): Effect.fn.Return<Built, KitFailed> {
   const folder = yield* openFolder(path)
+  const entry = svcPart(folder).entry
+  if (typeof entry !== "string" || !entryForm.test(entry)) {
+    return yield* kitFailed(`${manifestName}: extensions.svc.entry: Expected a file beside it: ./policy.wasm`)
+  }
   yield* writeTypes(folder)
   const wasm = yield* compile(folder)
-  const entry = svcPart(folder).entry
-  if (typeof entry !== "string") return yield* kitFailed(`${manifestName}: extensions.svc.entry names no file.`)
   yield* writeText(join(path, entry), wasm)
   yield* writeText(join(path, manifestName), yield* withDigest(path, sha256Of(wasm)))
   return yield* openBuilt(path)

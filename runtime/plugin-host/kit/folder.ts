@@ -2,7 +2,8 @@
  * A policy as its author has it: a folder with plugin.json, the source, cases, and what the build writes. Reads and writes it; runs
  * nothing of it. The language is told by where the source lies.
  */
-import { access, mkdir, readFile, writeFile } from "node:fs/promises"
+import { constants } from "node:fs"
+import { access, mkdir, open, readFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { Effect } from "effect"
 import type { AnyQuestion } from "#core/hook.ts"
@@ -10,6 +11,8 @@ import { parseJson } from "#gateway/json.ts"
 import { questionNamed, questions } from "#policies/questions.ts"
 import { type KitFailed, kitFailed, whileDoing } from "#runtime/plugin-host/kit/failed.ts"
 import { manifestName } from "#runtime/plugin-host/packages/package.ts"
+
+const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
 
 export const languages = ["ts", "as"] as const
 export type Language = (typeof languages)[number]
@@ -71,11 +74,13 @@ export const readJson = (file: string): Effect.Effect<unknown, KitFailed> =>
     )
   })
 
+/** Never through a symbolic link: a folder from elsewhere must not choose what is overwritten. */
 export const writeText = (file: string, text: string | Uint8Array): Effect.Effect<void, KitFailed> =>
   Effect.tryPromise({
     try: async () => {
       await mkdir(dirname(file), { recursive: true })
-      await writeFile(file, text)
+      const target = await open(file, O_WRONLY | O_CREAT | O_TRUNC | (O_NOFOLLOW ?? 0), 0o666)
+      await target.writeFile(text).finally(() => target.close())
     },
     catch: whileDoing(`${file} cannot be written`),
   })

@@ -1,11 +1,12 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
+import { questions } from "#policies/questions.ts"
 import { buildPolicy } from "#runtime/plugin-host/kit/build.ts"
 import { languages } from "#runtime/plugin-host/kit/folder.ts"
 import { policyHarness } from "#runtime/plugin-host/kit/harness.ts"
-import { newPolicy, templateQuestions } from "#runtime/plugin-host/kit/new-policy.ts"
+import { newPolicy } from "#runtime/plugin-host/kit/new-policy.ts"
 import { temporaryFolder } from "#test/support/temporary-folder.ts"
 
 const mostBytes = { as: 20_000, ts: 800_000 } as const
@@ -14,7 +15,7 @@ const messageOf = async (effect: Effect.Effect<unknown, { readonly message: stri
   (await Effect.runPromise(Effect.flip(effect))).message
 
 describe.each(languages)("a new policy in %s", (language) => {
-  it.each(templateQuestions)("for %s builds and passes its own cases", async (question) => {
+  it.each(questions.map(({ name }) => name))("for %s builds and passes its own cases", async (question) => {
     const folder = join(await temporaryFolder(), "my-policy")
     await Effect.runPromise(newPolicy(folder, question, language))
     const { found } = await Effect.runPromise(buildPolicy(folder))
@@ -61,6 +62,20 @@ describe("svc plugin build", () => {
     await Effect.runPromise(newPolicy(folder, "tool.call", "ts"))
     await writeFile(join(folder, "policy.ts"), 'export const decide = (): { decision: "perhaps" } => 1\n')
     expect(await messageOf(buildPolicy(folder))).toMatch(/policy\.ts\(1,\d+\): error TS2322/)
+  })
+
+  it("writes nothing outside of the folder", async () => {
+    const parent = await temporaryFolder()
+    const folder = join(parent, "my-policy")
+    await Effect.runPromise(newPolicy(folder, "tool.call", "as"))
+    await writeFile(join(parent, "mine.wasm"), "mine")
+    const manifest = await readFile(join(folder, "plugin.json"), "utf8")
+    await writeFile(join(folder, "plugin.json"), manifest.replace("./policy.wasm", "../mine.wasm"))
+    expect(await messageOf(buildPolicy(folder))).toMatch(/Expected a file beside it/)
+    await writeFile(join(folder, "plugin.json"), manifest)
+    await symlink(join(parent, "mine.wasm"), join(folder, "policy.wasm"))
+    expect(await messageOf(buildPolicy(folder))).toMatch(/policy\.wasm cannot be written/)
+    expect(await readFile(join(parent, "mine.wasm"), "utf8")).toBe("mine")
   })
 
   it("says what AssemblyScript does not understand", async () => {

@@ -19,17 +19,6 @@ import { version } from "#runtime/version.ts"
 
 /** TypeScript: most authors write it, and its policies are isolated as those of any language. */
 export const defaultLanguage: Language = "ts"
-/** Questions for which there is a policy to begin with. */
-export const templateQuestions = [
-  "steering.decide",
-  "rai.review",
-  "tool.call",
-  "command.run",
-  "preview.publish",
-  "edge.request",
-  "review.accept",
-] as const
-
 const templates = fileURLToPath(new URL("templates/", import.meta.url))
 const svcFolder = fileURLToPath(new URL("../../../", import.meta.url))
 /** The function that answers. */
@@ -51,11 +40,6 @@ export const newPolicy = Effect.fn("newPolicy")(function* (
   const folder = resolve(path)
   const name = yield* nameFor(folder)
   const question = yield* knownQuestion(questionName)
-  if (!templateQuestions.some((each) => each === question.name)) {
-    return yield* kitFailed(
-      `There is no policy to begin with for ${question.name}, but for: ${templateQuestions.join(", ")}.`,
-    )
-  }
   yield* requireEmpty(folder)
   const template = join(templates, question.name)
   yield* writeText(join(folder, entryOf[language]), yield* textOf(join(template, `policy.${language}.txt`)))

@@ -5,8 +5,9 @@ import { Effect } from "effect"
 import { Runs } from "#core/run/runs.ts"
 import { commandRun } from "#policies/command/question.ts"
 import { modelChoose } from "#policies/model-choice/question.ts"
+import { raiReview } from "#policies/rai/question.ts"
 import { openCandidate } from "#runtime/plugin-host/kit/candidate.ts"
-import { type Receipt, receiptsIn, verifyReceipt } from "#runtime/plugin-host/kit/receipt.ts"
+import { type Receipt, receiptsIn, verifyReceipt, withInput } from "#runtime/plugin-host/kit/receipt.ts"
 import { type Decision, recordedInLog } from "#runtime/plugin-host/kit/recorded.ts"
 import { installedCandidates } from "#runtime/plugin-host/packages/candidates.ts"
 import type { Home } from "#runtime/plugin-host/packages/home.ts"
@@ -128,6 +129,26 @@ layer(coreServices(), { excludeTestServices: true, timeout: "30 seconds" })("a r
       expect(verifyReceipt(chooser, record, receipt, config).differences).toEqual([])
       const others = new Map([["choice", '{"modelId":"other","rationale":"set"}']])
       expect(verifyReceipt(chooser, record, receipt, others).differences.map(({ what }) => what)).toContain("answer")
+    }),
+  )
+
+  it.effect("of a change that was stopped is checked by who has the change: the log does not hold it", () =>
+    Effect.gen(function* () {
+      const { home, installing, candidateOf } = yield* place
+      const svc = { hooks: { "rai.review": "answer" } }
+      yield* installing({ name: "one", wasm: answering('{"verdict":"red","rationale":"a key"}'), svc })
+      const { hooks } = yield* hostOf(yield* installedCandidates(home))
+      const diff = "+the key is under the mat\n"
+      const change = { workPlanId: null, treeHash: null, files: [], diff, replies: [] }
+      const record = yield* recordedWhen((runId) => hooks.ask(raiReview, { ...change, runId }, { runId }))
+      expect(JSON.stringify(record)).not.toContain("mat")
+      const one = yield* candidateOf("one")
+      const [receipt] = receiptsIn(record)
+      const whole = withInput(record, { diff })
+      if (receipt === undefined || whole === undefined) throw new Error("no receipt, or not the question")
+      expect(verifyReceipt(one, record, receipt).differences.map(({ what }) => what)).toContain("input")
+      expect(verifyReceipt(one, whole, receipt).differences).toEqual([])
+      expect(withInput(record, { diff: "+another" })).toBeUndefined()
     }),
   )
 

@@ -6,6 +6,7 @@ import { canonicalJson, sha256 } from "#core/canonical-json.ts"
 import type { AnyQuestion } from "#core/hook.ts"
 import { questionNamed } from "#policies/questions.ts"
 import type { Candidate, Reply } from "#runtime/plugin-host/kit/candidate.ts"
+import { isObject } from "#runtime/plugin-host/kit/folder.ts"
 import type { Decision, Recorded } from "#runtime/plugin-host/kit/recorded.ts"
 
 /** What one policy in WebAssembly answered. */
@@ -54,6 +55,19 @@ const receiptOf = (
 ): ReadonlyArray<Receipt> =>
   digest === null ? [] : [{ plugin, version, digest, abi, answer, fuel, decided, ...(io === undefined ? {} : { io }) }]
 
+/**
+ * The record with members of the question that it does not hold, from whoever still has them. Undefined where that is not the question
+ * that was asked.
+ */
+export const withInput = (record: Recorded, given: Readonly<Record<string, unknown>>): Recorded | undefined => {
+  const { decision } = record
+  const held = isObject(decision.input) ? decision.input : {}
+  const input = { ...held, ...given }
+  return sha256(canonicalJson(input)) === decision.input_hash
+    ? { ...record, decision: { ...decision, input, input_complete: true } }
+    : undefined
+}
+
 /** `config`: the settings that the policy was granted then; they are not part of a receipt. */
 export const verifyReceipt = (
   candidate: Candidate,
@@ -85,12 +99,9 @@ const differences = (
     return [{ what: "question", recorded: decision.question, found: "the policy does not answer it" }]
   }
   const input = canonicalJson(decision.input)
-  const asked = [
-    ...(decision.input_complete
-      ? []
-      : differ("input", decision.input_hash, "only a part of it: the record is redacted or cut")),
-    ...differ("input", decision.input_hash, sha256(input)),
-  ]
+  const asked = decision.input_complete
+    ? differ("input", decision.input_hash, sha256(input))
+    : differ("input", decision.input_hash, "only a part of it: redacted, cut or withheld (give the rest: --input)")
   if (asked.length > 0) return asked
   const reply = candidate.ask(question, input, config)
   return [

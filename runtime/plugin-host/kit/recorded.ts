@@ -50,9 +50,7 @@ export interface LogRange {
 /** By run, then sequence. Reads page by page, one run at a time. */
 export const recordedInLog = Effect.fn("recordedInLog")(function* ({ run, since = "-infinity" }: LogRange) {
   const runs = run === undefined ? yield* runsWithDecisions(since) : [run]
-  const found: Array<Recorded> = []
-  for (const runId of runs) found.push(...(yield* decisionsOf(runId, since)))
-  return found
+  return (yield* Effect.forEach(runs, (runId) => decisionsOf(runId, since))).flat()
 })
 
 const runsWithDecisions = Effect.fnUntraced(function* (since: string) {

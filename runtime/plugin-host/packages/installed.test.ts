@@ -62,6 +62,17 @@ describe("installing", () => {
     }),
   )
 
+  it.effect("keeps nothing of an archive but what the manifest names", () =>
+    Effect.gen(function* () {
+      const { home, folder, make } = yield* place
+      const { files, manifest } = yield* readPackage(make(), home.world)
+      const archive = join(folder, "guard.zip")
+      writeFileSync(archive, yield* writeArchive(new Map([...files, ["run-me.sh", Buffer.from("exit 1")]])))
+      yield* install(home, archive, unsigned)
+      expect(readdirSync(folderOf(home.plugins, manifest.digest)).toSorted()).toEqual(["plugin.json", "policy.wasm"])
+    }),
+  )
+
   it.effect("refuses a package without a signature, unless that is accepted", () =>
     Effect.gen(function* () {
       const { home, make } = yield* place

@@ -30,6 +30,8 @@ export interface InstallOutcome {
   readonly name: string
   readonly entry: LockEntry
   readonly verdict: Verdict
+  /** What ran, or would have run, before. */
+  readonly before: Pinned | null
   /** The very same package was there already. */
   readonly unchanged: boolean
 }
@@ -71,13 +73,16 @@ export const install = Effect.fn("install")(function* (home: Home, path: string,
           `this one ${manifest.digest}. Raise the version in plugin.json.`,
       )
     }
+    // a package that is stored without a lock file is one whose lock file was lost
+    if (lock.size === 0) yield* writeLock(home.plugins, lock)
     yield* store(home, found)
     // asked for again it stays the version that it was, with whoever signed it now
     const version = known === undefined || known === null ? pinned : { ...known, signer: pinned.signer }
     const entry = withVersion(before, version, { grant, enabled: options.enabled })
     yield* writeLock(home.plugins, new Map([...lock, [manifest.name, entry]]))
     const unchanged = before !== undefined && JSON.stringify(entry) === JSON.stringify(before)
-    return { name: manifest.name, entry, verdict, unchanged } satisfies InstallOutcome
+    const outcome: InstallOutcome = { name: manifest.name, entry, verdict, before: before?.active ?? null, unchanged }
+    return outcome
   }).pipe(changing(home.plugins))
 })
 

@@ -2,10 +2,11 @@
  * `plugins.lock.json`: which packages are installed, pinned by digest, who signed them, and what each was granted. It is the only
  * say in what runs; a package whose files are not the pinned ones does not.
  */
+import { readdir } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import { Permissions } from "#runtime/plugin-host/packages/permissions.ts"
-import { lockFilePath, readText, replaceFile } from "#runtime/plugin-host/packages/plugins-folder.ts"
-import { type PackageRefused, refuse } from "#runtime/plugin-host/packages/refused.ts"
+import { lockFilePath, readText, replaceFile, storePath } from "#runtime/plugin-host/packages/plugins-folder.ts"
+import { because, type PackageRefused, refuse } from "#runtime/plugin-host/packages/refused.ts"
 
 const Digest = Schema.String.check(Schema.isPattern(/^sha256:[0-9a-f]{64}$/))
 
@@ -44,13 +45,31 @@ export const readLock = (plugins: string): Effect.Effect<Installed, PackageRefus
   Effect.gen(function* () {
     const path = lockFilePath(plugins)
     const text = yield* readText(path)
-    if (text === undefined) return new Map<string, LockEntry>()
+    if (text === undefined) {
+      // uninstalling leaves a file without plugins: one that is gone must not open what it guards
+      if (yield* hasStored(plugins)) return yield* refuse("state", goneText(plugins))
+      return new Map<string, LockEntry>()
+    }
     const lock = yield* Schema.decodeEffect(LockFile)(text, { errors: "all", onExcessProperty: "error" }).pipe(
       // going on without it would leave out the guards that it names
-      Effect.mapError(({ message }) => refuse("state", `${path} cannot be understood: ${message}`)),
+      Effect.mapError(({ message }) => refuse("state", `${path} cannot be understood: ${message}.`)),
     )
     return new Map(Object.entries(lock.plugins))
   })
+
+/** Of what was ever installed. */
+const hasStored = (plugins: string) =>
+  Effect.tryPromise({
+    try: () =>
+      readdir(storePath(plugins)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return []
+        throw error
+      }),
+    catch: because("state", `${storePath(plugins)} cannot be read`),
+  }).pipe(Effect.map((names) => names.some((name) => /^[0-9a-f]{64}$/.test(name))))
+
+const goneText = (plugins: string): string =>
+  `${lockFilePath(plugins)} is gone. Put it back, or remove ${storePath(plugins)} where no plugin is wanted that is stored there.`
 
 /** Sorted by name, so that one state has one text. Call within `changing`. */
 export const writeLock = (plugins: string, installed: Installed): Effect.Effect<void, PackageRefused> => {

@@ -14,6 +14,9 @@ import { pageBytes } from "#runtime/plugin-host/wasm/limits.ts"
 /** The policy interface that this version speaks: JSON in and out by the host functions of wasm/extism-abi.ts. */
 export const abi = 1
 
+/** A file beside the manifest, and nowhere else. */
+export const entryForm = /^\.\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.wasm$/
+
 /** Of the portable form: at most 64 characters, no two dashes or dots in a row. */
 const portableName = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/
 const maxPortableName = 64
@@ -95,7 +98,7 @@ export const SvcPart = Schema.Struct({
   abi: Schema.Literal(abi),
   engine: Engine,
   entry: Schema.String.annotate({ description: "The module, beside the manifest: ./policy.wasm" }).check(
-    Schema.isPattern(/^\.\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.wasm$/, { expected: "a file beside it: ./policy.wasm" }),
+    Schema.isPattern(entryForm, { expected: "a file beside it: ./policy.wasm" }),
   ),
   sha256: Schema.String.annotate({ description: "SHA-256 of the module, in lower-case hexadecimal." }).check(
     Schema.isPattern(/^[0-9a-f]{64}$/, { expected: "64 lower-case hexadecimal digits" }),

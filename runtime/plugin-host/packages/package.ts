@@ -3,7 +3,7 @@
  * into memory: everything is checked on the bytes that are used afterwards.
  */
 import { constants } from "node:fs"
-import { open, readdir, stat } from "node:fs/promises"
+import { type FileHandle, open, readdir, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect, Result } from "effect"
 import { grantsFor } from "#runtime/plugin-host/io/grants.ts"
@@ -28,7 +28,7 @@ export interface Package {
   readonly manifest: Manifest
   readonly wasm: Uint8Array
   readonly signature: Uint8Array | undefined
-  /** As they were read; what is stored and packed. */
+  /** These three as they were read, and nothing else: what is stored and packed. */
   readonly files: PackageFiles
 }
 
@@ -40,7 +40,9 @@ export const readPackage = Effect.fn("readPackage")(function* (path: string, wor
   })
   const files = found.isDirectory()
     ? yield* readFolder(path, world)
-    : yield* Effect.flatMap(readPlainFile(path, maxArchiveBytes), readArchive)
+    : yield* Effect.flatMap(readPlainFile(path, maxArchiveBytes), (bytes) =>
+        Effect.mapError(readArchive(bytes), ({ reason, message }) => refuse(reason, `${path}: ${message}`)),
+      )
   return yield* packageOf(files, world)
 })
 
@@ -57,7 +59,10 @@ export const packageOf = Effect.fnUntraced(function* (files: PackageFiles, world
     )
   }
   const signature = files.get(signatureName)
-  return { manifest, wasm, signature, files } satisfies Package
+  // nobody signed what else is in an archive
+  const named = new Set([manifestName, moduleName(manifest), signatureName])
+  const kept = new Map([...files].filter(([name]) => named.has(name)))
+  return { manifest, wasm, signature, files: kept } satisfies Package
 })
 
 /** Of the entry `./policy.wasm`: `policy.wasm`. */
@@ -98,13 +103,26 @@ export const readPlainFile = (path: string, most: number) =>
         const found = await file.stat()
         if (!found.isFile()) throw new Error("it is not a plain file")
         if (found.size > most) throw new Error(`it has ${found.size} bytes, at most ${most} are allowed`)
-        return new Uint8Array(await file.readFile())
+        return await readWhole(file, found.size)
       } finally {
         await file.close()
       }
     },
     catch: because("unreadable", `${path} cannot be read`),
   })
+
+/** So many bytes and no more: a file that changes while it is read is an error. */
+const readWhole = async (file: FileHandle, size: number): Promise<Uint8Array> => {
+  const bytes = new Uint8Array(size + 1)
+  let read = 0
+  while (read <= size) {
+    const { bytesRead } = await file.read(bytes, read)
+    if (bytesRead === 0) break
+    read += bytesRead
+  }
+  if (read !== size) throw new Error("it was changed while it was read")
+  return bytes.subarray(0, size)
+}
 
 /** Checks the module as it will be run: what it imports, what it exports, how large it is. */
 export const admitPackage = Effect.fn("admitPackage")(function* (

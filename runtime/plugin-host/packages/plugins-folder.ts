@@ -34,8 +34,9 @@ const take = (plugins: string): Effect.Effect<string, PackageRefused> => {
     try: async () => {
       await mkdir(plugins, { recursive: true, mode: 0o700 })
       const file = await open(path, "wx", 0o600)
-      await file.writeFile(`${process.pid}\n`)
-      await file.close()
+      // whose it is, for people: without it (a disk that is full) the change is as exclusive
+      await file.writeFile(`${process.pid}\n`).catch(() => undefined)
+      await file.close().catch(() => undefined)
       return path
     },
     catch: (error) => ({ taken: codeOf(error) === "EEXIST", error }),

@@ -1,3 +1,4 @@
+import type { Worker } from "node:worker_threads"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { openHere, openThread, type PolicyMember } from "#runtime/plugin-host/packages/policy-member.ts"
@@ -48,6 +49,19 @@ describe("a thread of a policy", () => {
       yield* member.close
       expect(yield* Fiber.join(endless)).toMatchObject({ ok: false, reason: "host_error" })
       expect(member.spent()).toBe(true)
+    }),
+  )
+
+  it.live("that fails while nobody asks is spent, and takes nothing with it", () =>
+    Effect.gen(function* () {
+      const started = Promise.withResolvers<Worker>()
+      process.once("worker", started.resolve)
+      const member = yield* openThread(mustAdmit(allowing, policyGrants), limits)
+      const thread = yield* Effect.promise(() => started.promise)
+      // as Node does where the heap of a thread is full: an error that nobody listens to would end this process
+      thread.emit("error", new Error("the heap is full"))
+      expect(member.spent()).toBe(true)
+      yield* member.close
     }),
   )
 })

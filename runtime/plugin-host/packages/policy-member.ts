@@ -49,6 +49,10 @@ export const openThread = (
     const line = io === undefined ? undefined : openLine()
     const worker = start({ admitted, limits, ...(line === undefined ? {} : { line: line.thread }) })
     let spent = false
+    // also where nobody asks any more: a thread that fails while it is being ended would take the service with it
+    worker.on("error", () => {
+      spent = true
+    })
     worker.once("exit", () => {
       spent = true
       line?.close()

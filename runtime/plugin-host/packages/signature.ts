@@ -2,7 +2,15 @@
  * Ed25519 signatures over a canonical manifest, detached in `plugin.sig`. The manifest holds the digest of the module, so one
  * signature covers both. The signature file carries the public key; whether that key is trusted is trust.ts's business.
  */
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto"
 import { Result, Schema } from "effect"
 
 /** Why `plugin.sig` cannot be believed, in words. */
@@ -51,11 +59,20 @@ export const newSigningKey = (): { readonly pem: string; readonly publicKey: Pub
 
 /** Throws where the text is no Ed25519 private key in PEM. */
 export const publicKeyOf = (pem: string): PublicKey => {
-  const privateKey = createPrivateKey(pem)
+  const privateKey = privateKeyIn(pem)
   if (privateKey.asymmetricKeyType !== "ed25519") throw new Error("it is not an Ed25519 key")
   const { x } = createPublicKey(privateKey).export({ format: "jwk" })
   if (typeof x !== "string") throw new Error("it is not an Ed25519 key")
   return `${keyPrefix}${x}`
+}
+
+/** What OpenSSL says of a text that is none names no key and helps nobody. */
+const privateKeyIn = (pem: string): KeyObject => {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    throw new Error("it is not a private key in PEM without a passphrase")
+  }
 }
 
 /** The text of `plugin.sig`. Throws as `publicKeyOf` does. */
@@ -63,7 +80,7 @@ export const signManifest = (canonical: string, pem: string): string => {
   const file: SignatureFile = {
     algorithm: "Ed25519",
     publicKey: publicKeyOf(pem),
-    signature: sign(null, Buffer.from(canonical), createPrivateKey(pem)).toString("base64url"),
+    signature: sign(null, Buffer.from(canonical), privateKeyIn(pem)).toString("base64url"),
   }
   return `${JSON.stringify(file, null, 2)}\n`
 }

@@ -16,7 +16,7 @@ export const readSwitches = (plugins: string): Effect.Effect<Switches, PackageRe
     const text = yield* readText(path)
     if (text === undefined) return new Map<string, boolean>()
     const switches = yield* Schema.decodeEffect(Schema.fromJsonString(Switches))(text).pipe(
-      Effect.mapError(({ message }) => refuse("state", `${path} cannot be understood: ${message}`)),
+      Effect.mapError(({ message }) => refuse("state", `${path} cannot be understood: ${message}.`)),
     )
     return new Map(Object.entries(switches.plugins))
   })

@@ -46,7 +46,7 @@ export const readTrust = (plugins: string): Effect.Effect<TrustStore, PackageRef
     return yield* Schema.decodeEffect(TrustFile)(text).pipe(
       Effect.map(({ keys }) => keys),
       // without it no signature can be judged, so nothing goes on
-      Effect.mapError(({ message }) => refuse("state", `${path} cannot be understood: ${message}`)),
+      Effect.mapError(({ message }) => refuse("state", `${path} cannot be understood: ${message}.`)),
     )
   })
 

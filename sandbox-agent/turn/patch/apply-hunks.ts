@@ -6,6 +6,9 @@ export type Applied = { readonly text: string } | { readonly problem: string }
 /** How alike lines have to be, from strict to lenient: the first way that finds the place wins. */
 const ways: ReadonlyArray<(line: string) => string> = [(line) => line, (line) => line.trimEnd(), (line) => line.trim()]
 
+/** Comparisons of two lines for all hunks of one file: seconds at most, whatever the patch is made of. */
+const maxComparisons = 20_000_000
+
 /** Lines of a hunk that are shown when it does not fit. */
 const shownLines = 8
 
@@ -15,38 +18,53 @@ export const applyHunks = (path: string, text: string, hunks: ReadonlyArray<Hunk
   // a text that ends with a line end has no last line; an empty one has none at all
   const ended = lines.at(-1) === ""
   if (ended) lines.pop()
+  const sought: Sought = { lines, comparisons: 0 }
   const made: Array<string> = []
   let done = 0
   for (const [index, hunk] of hunks.entries()) {
-    const from = hunk.anchor === undefined ? done : after(lines, hunk.anchor, done)
-    const at = from === undefined ? undefined : placeOf(lines, hunk, from)
+    const from = hunk.anchor === undefined ? done : after(sought, hunk.anchor, done)
+    const at = from === undefined ? undefined : placeOf(sought, hunk, from)
+    if (sought.comparisons > maxComparisons) {
+      return { problem: `${path}: the patch takes too long to fit; write the file as a whole, or make smaller patches` }
+    }
     if (at === undefined) return { problem: doesNotFit(path, hunk, index, hunks.length) }
-    made.push(...lines.slice(done, at), ...hunk.after)
+    for (; done < at; done += 1) made.push(lines[done] ?? "")
+    for (const line of hunk.after) made.push(line)
     done = at + hunk.before.length
   }
-  made.push(...lines.slice(done))
+  for (; done < lines.length; done += 1) made.push(lines[done] ?? "")
   const joined = made.join("\n") + (made.length > 0 && (ended || lines.length === 0) ? "\n" : "")
   return { text: windows ? joined.replaceAll("\n", "\r\n") : joined }
 }
 
+interface Sought {
+  readonly lines: ReadonlyArray<string>
+  comparisons: number
+}
+
 /** The place behind the line of the anchor. */
-const after = (lines: ReadonlyArray<string>, anchor: string, from: number): number | undefined => {
-  const at = find(lines, [anchor], from)
+const after = (sought: Sought, anchor: string, from: number): number | undefined => {
+  const at = find(sought, [anchor], from)
   return at === undefined ? undefined : at + 1
 }
 
-const placeOf = (lines: ReadonlyArray<string>, { before, atEnd, anchor }: Hunk, from: number): number | undefined => {
-  if (before.length === 0) return anchor === undefined || atEnd ? lines.length : from
-  if (!atEnd) return find(lines, before, from)
-  const last = lines.length - before.length
-  return last < from ? undefined : find(lines.slice(0, lines.length), before, last)
+const placeOf = (sought: Sought, { before, atEnd, anchor }: Hunk, from: number): number | undefined => {
+  const { length } = sought.lines
+  if (before.length === 0) return anchor === undefined || atEnd ? length : from
+  if (!atEnd) return find(sought, before, from)
+  const last = length - before.length
+  return last < from ? undefined : find(sought, before, last)
 }
 
-const find = (lines: ReadonlyArray<string>, wanted: ReadonlyArray<string>, from: number): number | undefined => {
+const find = (sought: Sought, wanted: ReadonlyArray<string>, from: number): number | undefined => {
+  const { lines } = sought
   for (const way of ways) {
-    const sought = wanted.map(way)
-    for (let at = from; at + sought.length <= lines.length; at += 1) {
-      if (sought.every((line, index) => way(lines[at + index] ?? "") === line)) return at
+    const alike = wanted.map(way)
+    for (let at = from; at + alike.length <= lines.length; at += 1) {
+      if (sought.comparisons > maxComparisons) return undefined
+      const different = alike.findIndex((line, index) => way(lines[at + index] ?? "") !== line)
+      sought.comparisons += different < 0 ? alike.length : different + 1
+      if (different < 0) return at
     }
   }
   return undefined

@@ -50,6 +50,12 @@ describe("an update", () => {
     )
   })
 
+  it("fits into a long file, and is given up where it is made to take long", () => {
+    expect(updated(`${"a\n".repeat(300_000)}z\n`, "@@", "-z", "+y")).toMatch(/^a\n(?:a\n)*y\n$/)
+    const sought = Array<string>(50_000).fill(" a")
+    expect(updated("a\n".repeat(500_000), "@@", ...sought, "-b", "+c")).toContain("too long to fit")
+  })
+
   it("comes after the line of its anchor", () => {
     const text = "class A\n  run\n  stop\nclass B\n  run\n  stop\n"
     expect(updated(text, "@@ class B", "-  run", "+  walk")).toBe("class A\n  run\n  stop\nclass B\n  walk\n  stop\n")

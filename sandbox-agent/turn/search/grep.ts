@@ -2,10 +2,10 @@
  * Finds lines by their text. What is shown was read through the contained file system; where ripgrep is installed,
  * it says which files are worth reading, and nothing that it prints is taken for content.
  */
-import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Folder, openFile } from "#sandbox-agent/turn/files/folder.ts"
 import { locate } from "#sandbox-agent/turn/files/locate.ts"
 import { FileRefused } from "#sandbox-agent/turn/files/refused.ts"
+import { makeBreather } from "#sandbox-agent/turn/search/breather.ts"
 import type { Found } from "#sandbox-agent/turn/search/file-search.ts"
 import { listFiles } from "#sandbox-agent/turn/search/list.ts"
 import { type LineTest, lineTest, pathTest } from "#sandbox-agent/turn/search/pattern.ts"
@@ -13,11 +13,8 @@ import { candidatesByRipgrep } from "#sandbox-agent/turn/search/ripgrep.ts"
 
 /** Bytes of a file; larger ones are data, not sources. */
 export const maxSearchedBytes = 1_048_576
-/** Characters of a line that are looked at, and that are shown. */
-const maxLine = 10_000
+/** Characters of a line that are shown. */
 const maxShown = 400
-/** Lines between two looks at the clock. */
-const linesAtOnce = 500
 
 export interface GrepQuery {
   readonly pattern: string
@@ -64,12 +61,11 @@ const collect = async (
   lines: Array<string>,
   signal: AbortSignal,
 ): Promise<boolean> => {
+  const breathe = makeBreather()
   for (const [index, line] of text.split("\n").entries()) {
-    if (index % linesAtOnce === linesAtOnce - 1) {
-      await nextTurn()
-      if (signal.aborted) return false
-    }
-    if (!test.matches(line.slice(0, maxLine))) continue
+    await breathe()
+    if (signal.aborted) return false
+    if (!test.matches(line)) continue
     if (lines.length === limit) return true
     lines.push(`${path}:${index + 1}:${line.slice(0, maxShown).replace(/\r$/, "")}`)
   }

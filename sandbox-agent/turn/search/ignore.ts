@@ -1,5 +1,5 @@
 /** Which paths the `.gitignore` files of the checkout leave out, as git reads them. Pure. */
-import picomatch from "picomatch"
+import { globTest } from "#sandbox-agent/turn/search/glob.ts"
 
 export interface IgnoreRule {
   readonly matches: (path: string) => boolean
@@ -25,15 +25,12 @@ export const isIgnored = (rules: ReadonlyArray<IgnoreRule>, path: string, isFold
 /** Of one `.gitignore`; more is not looked at. */
 const maxRuleCharacters = 65_536
 const maxRules = 1_000
-/** A longer pattern, or one with more stars, is left alone: it could take long to match. */
+/** A longer pattern is left alone. */
 const maxPattern = 256
-const maxStars = 8
 
 const ruleOf = (folder: string, line: string): IgnoreRule | undefined => {
   const text = line.replace(/(?<!\\)\s+$/, "")
-  if (text === "" || text.startsWith("#") || text.length > maxPattern || text.split("*").length - 1 > maxStars) {
-    return undefined
-  }
+  if (text === "" || text.startsWith("#") || text.length > maxPattern) return undefined
   const negated = text.startsWith("!")
   const pattern = negated ? text.slice(1) : text
   const foldersOnly = pattern.endsWith("/")
@@ -42,12 +39,21 @@ const ruleOf = (folder: string, line: string): IgnoreRule | undefined => {
   const own = bare.startsWith("/") ? bare.slice(1) : bare
   if (own === "") return undefined
   const glob = anchored ? own : `**/${own}`
-  // braces and the extended forms are plain characters to git
-  const matcher = picomatch(glob, { dot: true, nobrace: true, noextglob: true, nonegate: true })
+  const matches = testOf(glob)
+  if (matches === undefined) return undefined
   const base = folder === "" ? "" : `${folder}/`
   return {
     negated,
     foldersOnly,
-    matches: (path) => path.startsWith(base) && matcher(path.slice(base.length)),
+    matches: (path) => path.startsWith(base) && matches(path.slice(base.length)),
+  }
+}
+
+/** A class that cannot be read matches nothing to git either. */
+const testOf = (glob: string): ((path: string) => boolean) | undefined => {
+  try {
+    return globTest(glob, { braces: false })
+  } catch {
+    return undefined
   }
 }

@@ -2,6 +2,7 @@
 import type { Folder } from "#sandbox-agent/turn/files/folder.ts"
 import { openFile } from "#sandbox-agent/turn/files/folder.ts"
 import { folders } from "#sandbox-agent/turn/files/tree.ts"
+import { makeBreather } from "#sandbox-agent/turn/search/breather.ts"
 import { type IgnoreRule, ignoreRules, isIgnored } from "#sandbox-agent/turn/search/ignore.ts"
 
 /** Entries that one search looks at. */
@@ -29,6 +30,7 @@ export const listFiles = (root: string, signal: AbortSignal): Listing => {
   const rulesFor = (folder: string): ReadonlyArray<IgnoreRule> => rules.get(folder) ?? []
 
   async function* files(): AsyncGenerator<Candidate> {
+    const breathe = makeBreather()
     let seen = 0
     const enters = (path: string): boolean => !isIgnored(rulesFor(parentOf(path)), path, true)
     for await (const { folder, entries } of folders(root, enters)) {
@@ -38,6 +40,7 @@ export const listFiles = (root: string, signal: AbortSignal): Listing => {
       rules.set(own, hasRules ? [...inherited, ...(await readRules(folder, own))] : inherited)
       for (const entry of entries) {
         seen += 1
+        await breathe()
         if (seen > maxEntries) cut = `only ${maxEntries} files and folders were looked at`
         if (signal.aborted) cut = "the time for a search was up"
         if (cut !== undefined) return

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest"
 import { fileSearch } from "#sandbox-agent/turn/search/file-search.ts"
 import { type GrepQuery, grep } from "#sandbox-agent/turn/search/grep.ts"
 import { ignoreRules, isIgnored } from "#sandbox-agent/turn/search/ignore.ts"
+import { pathTest } from "#sandbox-agent/turn/search/pattern.ts"
 import { findRipgrep } from "#sandbox-agent/turn/search/ripgrep.ts"
 import { temporaryFolder } from "#test/support/temporary-folder.ts"
 
@@ -90,6 +91,7 @@ describe("grep_search", () => {
     await expect(run({ pattern: "(?=a)", isRegex: true })).rejects.toThrow("RE2")
     writeFileSync(join(root, "evil.txt"), `${"a".repeat(9_000)}!\n`)
     expect(await run({ pattern: "^(a+)+$", isRegex: true })).toEqual([])
+    await expect(run({ pattern: "(?:a?){1000}".repeat(50), isRegex: true })).rejects.toThrow("too large")
   })
 
   it("stops at its limit and when its time is up, and says so", async () => {
@@ -131,7 +133,44 @@ describe("file_search", () => {
     expect((await run("./src/**/*.js")).lines).toEqual(["src/build/in.js"])
     expect((await run("../**")).lines).toEqual([])
     expect(await run("*", 3)).toMatchObject({ lines: { length: 3 }, cut: "only the first 3 are shown" })
-    await expect(run("*a".repeat(20))).rejects.toThrow("stars")
+    await expect(run("[z-a]")).rejects.toThrow("glob")
+  })
+
+  it("takes no longer for globs that are made to", async () => {
+    const root = await temporaryFolder()
+    const name = `${"a".repeat(200)}b`
+    writeFileSync(join(root, name), "")
+    writeFileSync(join(root, ".gitignore"), `${"*a".repeat(100)}c\n`)
+    for (const glob of ["*a".repeat(400), "?*".repeat(400), "**/".repeat(300), "{a,b}".repeat(150)]) {
+      expect((await fileSearch(root, `${glob}c`, 10, never)).lines).toEqual([])
+    }
+    expect((await fileSearch(root, `${"*a".repeat(200)}*`, 10, never)).lines).toEqual([name])
+  })
+
+  it.each([
+    ["*.{ts,tsx}", "src/a.tsx", true],
+    ["{src,test}/**/*.ts", "test/x/a.ts", true],
+    ["{src,test/unit}/*.ts", "test/unit/a.ts", true],
+    ["src/**", "src/a/b", true],
+    ["src/**/a", "src/a", true],
+    ["**", "a/b", true],
+    ["*", "a", true],
+    [".*", ".env", true],
+    ["a?c", "abc", true],
+    ["a?c", "a/c", false],
+    ["[a-c]x", "bx", true],
+    ["[!a-c]x", "bx", false],
+    ["a[^b]c", "a/c", false],
+    ["app/(auth)/page.tsx", "app/(auth)/page.tsx", true],
+    ["{a", "{a", true],
+    ["a,b", "a,b", true],
+    ["\\*", "*", true],
+    ["\\*", "a", false],
+    ["a.c", "abc", false],
+    ["é*", "éa", true],
+    ["*", "a\nb", true],
+  ])("%j means %j: %s", (glob, path, means) => {
+    expect(pathTest(glob)(path)).toBe(means)
   })
 })
 
@@ -154,7 +193,8 @@ describe(".gitignore", () => {
     ["!b.log\n*.log", "b.log", false, true],
     ["a ", "a", false, true],
     ["", "a", false, false],
-    [`${"*a".repeat(20)}`, "a".repeat(40), false, false],
+    ["*a".repeat(20), "a".repeat(40), false, true],
+    ["[z-a]", "z", false, false],
   ])("%j leaves out %s (folder: %s): %s", (text, path, isFolder, ignored) => {
     expect(isIgnored(ignoreRules("", text), path, isFolder)).toBe(ignored)
   })

@@ -100,7 +100,8 @@ const freshTrees = () => {
   let count = 0
   return () => {
     count++
-    return { _tag: "Integrated", commit: `commit-${count}`, treeHash: `tree-${count}`, hasChanges: true } as const
+    const made = { commit: `commit-${count}`, treeHash: `tree-${count}` }
+    return { _tag: "Integrated", ...made, hasChanges: true, settled: [] } as const
   }
 }
 

@@ -34,13 +34,16 @@ export const typesInAssemblyScript = (question: AnyQuestion): string => {
     "  return 0",
     "}",
     "",
-    ...askTypes.flatMap((type) => [...readClass(flat(type)), ""]),
+    ...askTypes.flatMap((type) => [...classOf(flat(type), { read: true, written: has(answerTypes, type) }), ""]),
     ...answerTypes
-      .filter((type) => !askTypes.some(({ name: known }) => known === type.name))
-      .flatMap((type) => [...writeClass(flat(type)), ""]),
+      .filter((type) => !has(askTypes, type))
+      .flatMap((type) => [...classOf(flat(type), { read: false, written: true }), ""]),
     ...(answer === "GuardAnswer" ? guardWords : []),
   ].join("\n")
 }
+
+/** Is a type of one side also one of the other? */
+const has = (types: ReadonlyArray<Named>, { name }: Named): boolean => types.some((type) => type.name === name)
 
 const guardWords = [
   "export function allow(): i32 {",
@@ -86,27 +89,32 @@ const merged = (shapes: ReadonlyArray<Shape>): Shape => {
   return texts.length < shapes.length ? first : { kind: "text", oneOf: texts.flatMap(({ oneOf }) => oneOf) }
 }
 
-const readClass = ({ name, members }: Flat): ReadonlyArray<string> => [
+const classOf = (
+  { name, members }: Flat,
+  { read, written }: { readonly read: boolean; readonly written: boolean },
+): ReadonlyArray<string> => [
   `export class ${name} {`,
   ...members.flatMap(field),
-  "",
-  `  static from(json: Json): ${name} {`,
-  `    const made = new ${name}()`,
-  ...members.flatMap(({ name: member, shape, optional }) => reading(`made.${member}`, member, shape, optional)),
-  "    return made",
-  "  }",
-  "}",
-]
-
-const writeClass = ({ name, members }: Flat): ReadonlyArray<string> => [
-  `export class ${name} {`,
-  ...members.flatMap(field),
-  "",
-  "  write(out: Writer): void {",
-  '    out.open("{")',
-  ...members.flatMap(({ name: member, shape, optional }) => writing(`this.${member}`, member, shape, optional)),
-  '    out.close("}")',
-  "  }",
+  ...(read
+    ? [
+        "",
+        `  static from(json: Json): ${name} {`,
+        `    const made = new ${name}()`,
+        ...members.flatMap((each) => reading(`made.${each.name}`, each.name, each.shape, each.optional)),
+        "    return made",
+        "  }",
+      ]
+    : []),
+  ...(written
+    ? [
+        "",
+        "  write(out: Writer): void {",
+        '    out.open("{")',
+        ...members.flatMap((each) => writing(`this.${each.name}`, each.name, each.shape, each.optional)),
+        '    out.close("}")',
+        "  }",
+      ]
+    : []),
   "}",
 ]
 
