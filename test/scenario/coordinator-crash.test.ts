@@ -45,7 +45,8 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
     () =>
       Effect.gen(function* () {
         const server = yield* TestDatabase
-        const leases = { PodLeaseStaleTtlSeconds: 2, PodLeaseHeartbeatSeconds: 1 }
+        // long: that of a killed replica runs out when it is killed, that of a slow one must not
+        const leases = { PodLeaseStaleTtlSeconds: 15, PodLeaseHeartbeatSeconds: 1 }
         const world = yield* makeOrchestra(team, { settings: { Runs: { Workers: 0 }, Coordinator: leases } })
         const { call, projectId, repository, service } = world
         const program = join(import.meta.dirname, "working-service.ts")

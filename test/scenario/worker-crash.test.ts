@@ -32,7 +32,7 @@ layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })(
     () =>
       Effect.gen(function* () {
         const server = yield* TestDatabase
-        const leases = { PodLeaseStaleTtlSeconds: 4, PodLeaseHeartbeatSeconds: 1 }
+        const leases = { PodLeaseStaleTtlSeconds: 15, PodLeaseHeartbeatSeconds: 1 }
         // this replica answers; it does not work
         const world = yield* makeOrchestra(agent, { settings: { Runs: { Workers: 0 }, Coordinator: leases } })
         const { call, repository, service, start, until } = world
