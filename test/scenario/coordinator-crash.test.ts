@@ -37,7 +37,7 @@ const team: Playing = (request) => {
 }
 
 /** Repeatable: events of the coordinator and its children between two kills. */
-const pauses = fc.sample(fc.integer({ min: 4, max: 12 }), { numRuns: kills, seed: 23 })
+const pauses = fc.sample(fc.integer({ min: 3, max: 9 }), { numRuns: kills, seed: 23 })
 
 layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })("a replica", (it) => {
   it.effect(

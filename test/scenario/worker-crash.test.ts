@@ -24,7 +24,7 @@ const agent: Playing = (request, index) => {
 }
 
 /** Repeatable: how many events go by before each kill. */
-const pauses = fc.sample(fc.integer({ min: 25, max: 55 }), { numRuns: kills, seed: 11 })
+const pauses = fc.sample(fc.integer({ min: 12, max: 36 }), { numRuns: kills, seed: 11 })
 
 layer(TestDatabase.layer, { excludeTestServices: true, timeout: "60 seconds" })("a worker", (it) => {
   it.effect(
