@@ -5,6 +5,7 @@ import { Runs } from "#core/run/runs.ts"
 import { Settings, settingsForTests } from "#core/settings.ts"
 import { CoordinatorStore } from "#runtime/coordinator/store.ts"
 import { fakeWorld, layerFakeWorld } from "#runtime/coordinator/test/fake-world.ts"
+import { childIsReady } from "#runtime/coordinator/test/states.ts"
 
 /** Plans of four chains with ties between them: every subtask from the fifth stands on one or two earlier ones. */
 export const edgesOf = (count: number): ReadonlyArray<readonly [item: number, dependsOn: number]> =>
@@ -15,15 +16,6 @@ export const edgesOf = (count: number): ReadonlyArray<readonly [item: number, de
 
 /** A world that answers at once, with plans of so many subtasks. */
 export const worldOf = (count: number) => layerFakeWorld(fakeWorld({ items: count, edges: edgesOf(count) }))
-
-const ready = {
-  _tag: "AssembleReady",
-  treeHash: "t",
-  worktreeBranch: "b",
-  diff: "",
-  hasChanges: true,
-  raiSafetyFlagged: false,
-} as const
 
 export const coordinatorServices = CoordinatorStore.layer.pipe(
   Layer.provideMerge(Runs.layer),
@@ -42,7 +34,7 @@ export const withInstantAgents = Layer.effect(
       save: (save) =>
         Effect.tap(store.save(save), (saved) =>
           saved._tag === "Saved" && save.child?.runId !== undefined
-            ? Effect.forkIn(Effect.orDie(runs.transition(save.child.runId, ready)), scope)
+            ? Effect.forkIn(Effect.orDie(runs.transition(save.child.runId, childIsReady)), scope)
             : Effect.void,
         ),
     })

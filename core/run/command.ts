@@ -93,7 +93,10 @@ export interface Guard {
   readonly childOnly: boolean
   /** The row's `revisions` must be below this. */
   readonly revisionsBelow: number
-  /** The row's `treeHash` must be this; null: any. */
+  /**
+   * The row's `treeHash` must be this. Null: any, for commands that decide on no tree, and for a coordinator's run,
+   * where the same transaction compares the version of the plan that was looked at.
+   */
   readonly treeHash: string | null
 }
 

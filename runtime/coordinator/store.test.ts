@@ -16,7 +16,7 @@ import type { CoordinatorState } from "#runtime/coordinator/state.ts"
 import { steeringAsk } from "#runtime/coordinator/steering/ask.ts"
 import { CoordinatorStore, type Save } from "#runtime/coordinator/store.ts"
 import { plannedItems } from "#runtime/coordinator/test/items.ts"
-import { aState } from "#runtime/coordinator/test/states.ts"
+import { aState, childIsReady } from "#runtime/coordinator/test/states.ts"
 import { askedQuestion } from "#test/support/asked-question.ts"
 import { coreServices } from "#test/support/core-services.ts"
 
@@ -131,18 +131,10 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the store
       ])
       expect(yield* runs.get(first.childRunId)).toMatchObject({ status: "failed", result: "cancelled" })
       const again = yield* dispatch(runId, 0, 2)
-      const ready = {
-        _tag: "AssembleReady",
-        treeHash: "t",
-        worktreeBranch: "b",
-        diff: "",
-        hasChanges: true,
-        raiSafetyFlagged: false,
-      } as const
-      yield* runs.transition(again.childRunId, ready)
+      yield* runs.transition(again.childRunId, childIsReady)
       yield* write(runId, () => [{ _tag: "ChildSettled", subtaskId: again.subtaskId, end: "assemble_ready" }])
       const second = yield* dispatch(runId, 1, 1)
-      yield* runs.transition(second.childRunId, ready)
+      yield* runs.transition(second.childRunId, childIsReady)
       yield* write(runId, () => [
         { _tag: "ChildSettled", subtaskId: second.subtaskId, end: "assemble_ready" },
         { _tag: "ChildrenCompleted" },
@@ -166,7 +158,7 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the store
       ])
       for (const place of [0, 1]) {
         const child = yield* dispatch(runId, place, place === 0 ? 3 : 2)
-        yield* runs.transition(child.childRunId, ready)
+        yield* runs.transition(child.childRunId, childIsReady)
         yield* write(runId, () => [{ _tag: "ChildSettled", subtaskId: child.subtaskId, end: "assemble_ready" }])
       }
       yield* write(runId, (state) => [

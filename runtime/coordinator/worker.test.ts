@@ -5,7 +5,7 @@ import { Runs } from "#core/run/runs.ts"
 import { reviewAssembly } from "#runtime/coordinator/command.ts"
 import { CoordinatorStore } from "#runtime/coordinator/store.ts"
 import { fakeWorld, layerFakeWorld } from "#runtime/coordinator/test/fake-world.ts"
-import { aState } from "#runtime/coordinator/test/states.ts"
+import { aState, childIsReady } from "#runtime/coordinator/test/states.ts"
 import { runCoordinators } from "#runtime/coordinator/worker.ts"
 import { coreServices } from "#test/support/core-services.ts"
 
@@ -31,14 +31,7 @@ layer(services, { excludeTestServices: true, timeout: "60 seconds" })("the coord
           Effect.gen(function* () {
             if (type === "subtask.dispatched") {
               const { childRunId } = JSON.parse(payload)
-              yield* runs.transition(childRunId, {
-                _tag: "AssembleReady",
-                treeHash: "t",
-                worktreeBranch: "b",
-                diff: "",
-                hasChanges: true,
-                raiSafetyFlagged: false,
-              })
+              yield* runs.transition(childRunId, childIsReady)
             }
             if (type !== "review.requested") return
             const decision = { approved: true, requestChanges: false, feedback: "", targetFiles: null, by: "ada" }

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Hooks } from "#core/hook.ts"
 import type { Checkout } from "#core/ports/checkouts.ts"
-import { MemoryContextComposition } from "#core/run/events/turn.ts"
+import { nothingComposed } from "#core/run/nothing-composed.ts"
 import type { Run } from "#core/run/run.ts"
 import { makeSessionStore } from "#core/run/session.ts"
 import type { Work } from "#core/run/work-store.ts"
@@ -61,18 +61,7 @@ export const turnRequest = Effect.fn("runs.turnRequest")(function* ({ run, work,
       .map(({ title, text }) => `# ${title}\n${text}`)
       .join("\n\n")
   const own = (id: string) => id === "rules" || id === "charter"
-  if (!sections.some(({ id }) => id === "memory")) {
-    yield* held.write({
-      events: [
-        MemoryContextComposition.of({
-          included: { decisions: [], memories: [], session: null },
-          omittedMemoryCount: 0,
-          omittedSessionCount: 0,
-          omissionCauses: [],
-        }),
-      ],
-    })
-  }
+  if (!sections.some(({ id }) => id === "memory")) yield* held.write({ events: [nothingComposed] })
   return {
     runId,
     projectId,

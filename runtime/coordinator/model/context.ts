@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { Hooks } from "#core/hook.ts"
-import { MemoryContextComposition } from "#core/run/events/turn.ts"
+import { nothingComposed } from "#core/run/nothing-composed.ts"
 import { coordinatorAgent } from "#core/run/run.ts"
 import { agentContext } from "#policies/agent-context/question.ts"
 import type { CoordinatorState } from "#runtime/coordinator/state.ts"
@@ -37,14 +37,7 @@ export const systemWithContext = Effect.fn("coordinator.context")(function* (
         DatabaseUnavailable: failed("unavailable", true),
       }),
     )
-  if (!sections.some(({ id }) => id === "memory")) {
-    yield* tell([
-      MemoryContextComposition.of({
-        included: { decisions: [], memories: [], session: null },
-        ...{ omittedMemoryCount: 0, omittedSessionCount: 0, omissionCauses: [] },
-      }),
-    ])
-  }
+  if (!sections.some(({ id }) => id === "memory")) yield* tell([nothingComposed])
   const own = sections.filter(({ id }) => id === rulesId).map(({ text }) => text)
   const others = sections.filter(({ id }) => id !== rulesId).map(({ title, text }) => `# ${title}\n${text}`)
   return [...own, ...others].join("\n\n")

@@ -1,4 +1,5 @@
 /** States for tests: a coordinator run with as much of it filled in as a test says. */
+import type { RunCommand } from "#core/run/command.ts"
 import { defaultLimits } from "#runtime/coordinator/limits.ts"
 import {
   type ChildView,
@@ -150,3 +151,13 @@ export const planned = (plan: WorkPlan, more: Partial<CoordinatorState> = {}): C
       ...more.children,
     },
   })
+
+/** What the run of a child is told when its work is done. */
+export const childIsReady: RunCommand = {
+  _tag: "AssembleReady",
+  treeHash: "t",
+  worktreeBranch: "b",
+  diff: "",
+  hasChanges: true,
+  raiSafetyFlagged: false,
+}
